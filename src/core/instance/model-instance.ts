@@ -1,0 +1,49 @@
+import type { InferenceError } from "../../base/error.ts";
+import type { Datatype } from "../../base/datatype.ts";
+import type { Shape } from "../../base/shape.ts";
+import type { Batch } from "../request/batch.ts";
+
+/** One joined output of an execution; `bytes` are borrowed until `onExecuted` returns. */
+export interface JoinedOutput {
+  /** Index into `ExecutionSignature.outputs`. */
+  readonly index: number;
+  readonly datatype: Datatype;
+  /** Batch dimension included. */
+  readonly shape: Shape;
+  readonly bytes: Uint8Array;
+}
+
+/** How one batch ended. */
+export interface ExecutionResult {
+  /** Set when the whole batch failed; the other fields are then empty. */
+  readonly error: InferenceError | undefined;
+  readonly outputs: readonly JoinedOutput[];
+  /** Failures of single requests, by their index in the batch. */
+  readonly requestErrors: ReadonlyMap<number, InferenceError>;
+  /** Time spent in the host, in ns, as the backend marked it. */
+  readonly computeInputNs: number;
+  readonly computeInferNs: number;
+  readonly computeOutputNs: number;
+}
+
+/**
+ * Main-thread handle on one instance of a model, wherever that lives (Worker, child process, Python).
+ * Runs one batch at a time.
+ */
+export interface ModelInstance {
+  readonly name: string;
+  /** False while starting, restarting after a crash, or disposed: the pool gives it no work. */
+  readonly isReady: boolean;
+  /**
+   * Copies the batch's inputs into the instance's slab (the one copy of input bytes on the request path) and starts
+   * it. Must not be called while a batch runs.
+   *
+   * @param onExecuted called exactly once on the main thread. A next `execute` may be called from inside it, before
+   *   its outputs are read: the outputs of the last batch stay intact until the one after the next starts.
+   */
+  execute(batch: Batch, onExecuted: (result: ExecutionResult) => void): void;
+  /** Asks a running batch to stop early; it then ends with CANCELLED. Does nothing where the runtime cannot. */
+  cancelRunning(): void;
+  /** Waits for a running batch, then frees everything. Idempotent. */
+  dispose(): Promise<void>;
+}

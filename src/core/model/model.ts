@@ -1,0 +1,24 @@
+import type { ModelConfig } from "../config/model-config.ts";
+import type { InferenceRequest } from "../request/inference-request.ts";
+import type { ExecutionSignature } from "../backend/backend-model.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { ModelStatistics } from "../statistics/model-statistics.ts";
+
+/** One version of a model, loaded and able to serve. */
+export interface Model {
+  readonly name: string;
+  /** Number of the version directory. */
+  readonly version: number;
+  /** The same as decimal text, as the wire shows it. */
+  readonly versionText: string;
+  readonly config: ModelConfig;
+  readonly executionSignature: ExecutionSignature;
+  readonly scheduler: Scheduler;
+  readonly statistics: ModelStatistics;
+  /** False when its backend says that it cannot serve just now (all instances down). */
+  readonly isHealthy: boolean;
+  /** Validates against this model (memoised on the signature) and enqueues. @throws InferenceError; see Scheduler.enqueue. */
+  submit(request: InferenceRequest): void;
+  /** Drains, then frees, in reverse order of creation. Idempotent. */
+  dispose(): Promise<void>;
+}
