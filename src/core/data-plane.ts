@@ -1,5 +1,5 @@
-import type { InferenceRequest } from "./request/inference-request.ts";
 import type { Model } from "./model/model.ts";
+import type { InferenceRequest } from "./request/inference-request.ts";
 
 /** Name, version and extensions of the server. */
 export interface ServerMetadata {

@@ -1,5 +1,5 @@
-import type { InferenceError } from "../../base/error.ts";
 import type { Datatype } from "../../base/datatype.ts";
+import type { InferenceError } from "../../base/error.ts";
 import type { Shape } from "../../base/shape.ts";
 import type { Batch } from "../request/batch.ts";
 

@@ -1,6 +1,6 @@
+import type { ExecutionSignature } from "../backend/backend-model.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import type { InferenceRequest } from "../request/inference-request.ts";
-import type { ExecutionSignature } from "../backend/backend-model.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { ModelStatistics } from "../statistics/model-statistics.ts";
 

@@ -1,5 +1,5 @@
-import type { RequestSignature, ValidatedSignature } from "./request-signature.ts";
 import type { ResponseSink } from "./inference-response.ts";
+import type { RequestSignature, ValidatedSignature } from "./request-signature.ts";
 
 /** What an {@link InferenceRequest} is made of. */
 export interface InferenceRequestFields {
