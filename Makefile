@@ -53,14 +53,14 @@ clean: ## remove all that was built or fetched
 
 .PHONY: test-static
 test-static: node_modules/.installed
-	$(call say,format lint,biome)
+	$(call say,check,biome: format and lint)
 	@$(BIN)/biome check --error-on-warnings .
-	$(call say,types,tsc)
+	$(call say,check,tsc)
 	@$(BIN)/tsc --noEmit
 
 .PHONY: test-unit
 test-unit: node_modules/.installed $(ONNXRUNTIME) .venv/.installed-tests
-	$(call say,bun test,unit, contract, golden, house)
+	$(call say,bun test,unit contract golden house)
 	@$(BUN) test
 
 .PHONY: test-judges
@@ -126,7 +126,7 @@ dist/tribune: $(SOURCES) deploy/build.ts package.json node_modules/.installed $(
 	@$(BUN) deploy/build.ts $@
 
 models/.fetched: models/fetch.py models/real.txt | .venv/.made
-	$(call say,models,magika silero-vad rapidocr)
+	$(call say,models,magika silero-vad rapidocr (42 MB))
 	@$(PYTHON) models/fetch.py models
 	@touch $@
 
