@@ -1,6 +1,7 @@
 import type { Datatype } from "../../base/datatype.ts";
 import type { InferenceError } from "../../base/error.ts";
 import type { Shape } from "../../base/shape.ts";
+import type { Parameters } from "../request/request-signature.ts";
 
 /** One joined input of a batch: the requests' rows one after the other. */
 export interface BatchInputTensor {
@@ -38,10 +39,22 @@ export interface ExecutionBatch {
   allocateOutput(index: number, datatype: Datatype, shape: Shape, byteLength: number): OutputBuffer;
   /** Declares that one request of the batch failed on its own; the others go on. */
   failRequest(requestIndex: number, error: InferenceError): void;
+  /**
+   * Parameters of the responses to this batch. Give the same object each time where they do not change: it is then
+   * encoded once.
+   * @param requestIndex undefined = all requests of the batch that have none of their own.
+   */
+  setResponseParameters(parameters: Parameters, requestIndex?: number): void;
   /** Calls between which the time counts as `compute_infer`; before and after it as input and output. */
   markInferStart(): void;
   markInferEnd(): void;
 }
+
+/**
+ * Stops a running `execute` from the main thread, given the instance's {@link BackendInstance.cancelHandle}. The
+ * backend forgets the request when the next `execute` starts.
+ */
+export type BackendCancel = (cancelHandle: number) => void;
 
 /** Runs batches on one device. The host never overlaps two `execute` calls. */
 export interface BackendInstance extends Disposable {

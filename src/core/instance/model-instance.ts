@@ -2,6 +2,7 @@ import type { Datatype } from "../../base/datatype.ts";
 import type { InferenceError } from "../../base/error.ts";
 import type { Shape } from "../../base/shape.ts";
 import type { Batch } from "../request/batch.ts";
+import type { Parameters } from "../request/request-signature.ts";
 
 /** One joined output of an execution; `bytes` are borrowed until `onExecuted` returns. */
 export interface JoinedOutput {
@@ -20,6 +21,10 @@ export interface ExecutionResult {
   readonly outputs: readonly JoinedOutput[];
   /** Failures of single requests, by their index in the batch. */
   readonly requestErrors: ReadonlyMap<number, InferenceError>;
+  /** Response parameters of every request that has none in `requestParameters`. */
+  readonly sharedParameters: Parameters;
+  /** Response parameters of single requests, by their index in the batch. */
+  readonly requestParameters: ReadonlyMap<number, Parameters>;
   /** Time spent in the host, in ns, as the backend marked it. */
   readonly computeInputNs: number;
   readonly computeInferNs: number;

@@ -34,6 +34,8 @@ export class InferenceRequest {
   isEnded = false;
   /** Set by the present owner (queue, instance) to be told at once of a cancellation. */
   onCancel: ((request: InferenceRequest) => void) | undefined = undefined;
+  /** Whatever the present owner keeps about the request, so that it needs no map; nobody else looks at it. */
+  ownerNote: object | undefined = undefined;
 
   constructor(fields: InferenceRequestFields) {
     this.signature = fields.signature;

@@ -1,0 +1,28 @@
+import type { InferenceError } from "../../base/error.ts";
+import type { ModelInstance } from "./model-instance.ts";
+
+/**
+ * The instances of one model version, and which of them are free. Its scheduler is the only one that takes and gives
+ * back. Main thread only.
+ */
+export interface InstancePool {
+  /** All instances, passive ones included, in the order of the configuration's groups. */
+  readonly instances: readonly ModelInstance[];
+  /** True while at least one instance that takes work is ready. */
+  readonly isHealthy: boolean;
+  /** Whether {@link acquire} would give an instance. */
+  readonly hasFree: boolean;
+  /** A ready instance without a running batch, which now belongs to the caller; undefined when there is none. */
+  acquire(): ModelInstance | undefined;
+  /** Gives back what `acquire` gave. An instance that is no longer ready comes back by itself once it is. */
+  release(instance: ModelInstance): void;
+  /** Set by the scheduler: told when an instance became free by itself (it was restarted). */
+  onFree: (() => void) | undefined;
+  /**
+   * Set by the scheduler: told when no instance is ready and a restart has failed, so that nobody waits for ever.
+   * Restarts go on.
+   */
+  onDown: ((reason: InferenceError) => void) | undefined;
+  /** Waits for running batches, then frees instances, sessions and hosts in reverse order of creation. Idempotent. */
+  dispose(): Promise<void>;
+}
