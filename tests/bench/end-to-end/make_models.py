@@ -46,6 +46,11 @@ def identity():
     return model([helper.make_node("Identity", ["INPUT0"], ["OUTPUT0"])], [("INPUT0", kind, shape)], [("OUTPUT0", kind, shape)])
 
 
+def echo():
+    kind, shape = TensorProto.FLOAT, ["n"]
+    return model([helper.make_node("Identity", ["INPUT0"], ["OUTPUT0"])], [("INPUT0", kind, shape)], [("OUTPUT0", kind, shape)])
+
+
 def perceptron():
     random = np.random.default_rng(7)
     nodes, weights, previous = [], [], "INPUT0"
@@ -97,6 +102,16 @@ instance_group [ { kind: KIND_CPU count: 1 } ]
         """max_batch_size: 0
 input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ 1024 ] } ]
 output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 1024 ] } ]
+instance_group [ { kind: KIND_CPU count: 1 } ]
+""",
+    )
+    write(
+        root,
+        "echo",
+        echo(),
+        """max_batch_size: 0
+input [ { name: "INPUT0" data_type: TYPE_FP32 dims: [ -1 ] } ]
+output [ { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] } ]
 instance_group [ { kind: KIND_CPU count: 1 } ]
 """,
     )
