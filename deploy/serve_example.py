@@ -15,7 +15,7 @@ GIVE_UP_SECONDS = 60
 READY = """
   ready   HTTP http://localhost:{http}   gRPC localhost:{grpc}   metrics http://localhost:{metrics}/metrics
   try     curl -s http://localhost:{http}/v2/models/digits/infer -d @models/digits/seven.json
-  browser http://localhost:{http}/v2 answers what this server is; README.md has the page that calls it
+  browser `make browser` makes a page that asks this server
   stop    Ctrl-C
 """
 
