@@ -1,0 +1,146 @@
+import { boolean, choice, INT32_MAX, integer, list, OptionError, text } from "./option.ts";
+import { parseRestrictedGroup } from "./restricted-apis.ts";
+
+const PORT: readonly [number, number] = [0, 65535];
+const ONE_LOOP = "one event loop serves all connections";
+const NOT_IN_HTTP2 = "the HTTP/2 layer has no such setting";
+
+function pattern(meaning: string, served: true | string) {
+  return {
+    ...text("<regex>", "", meaning, { served }),
+    parse(given: string, _earlier: string, name: string): string {
+      try {
+        new RegExp(given);
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new OptionError(`invalid argument for --${name}, got: ${given} (${reason})`);
+      }
+      return given;
+    },
+  };
+}
+
+/** Flags of the HTTP port. */
+export const HTTP_ROWS = {
+  "allow-http": boolean(true, "Whether the server listens to HTTP requests."),
+  "http-address": text("<address>", "0.0.0.0", "Address of the HTTP port."),
+  "http-port": integer(8000, PORT, "The HTTP port; 0 takes any free one."),
+  "reuse-http-port": boolean(false, "Several servers may listen on the same HTTP port."),
+  "http-header-forward-pattern": pattern(
+    "Request headers whose whole name matches become parameters of the inference request.",
+    "headers are not forwarded yet",
+  ),
+  "http-thread-count": integer(8, [1, INT32_MAX], "Threads for HTTP connections.", {
+    served: ONE_LOOP,
+  }),
+  "http-max-input-size": integer(
+    67_108_864,
+    [1, Number.MAX_SAFE_INTEGER],
+    "Bytes that the body of one HTTP request may have.",
+  ),
+  "http-restricted-api": list(
+    "<apis>:<key>=<value>",
+    parseRestrictedGroup,
+    "Closes HTTP apis (a comma-separated list) to requests without the header <key> and that value.",
+    { served: "apis cannot be closed yet" },
+  ),
+};
+
+/** Flags of the gRPC port. */
+export const GRPC_ROWS = {
+  "allow-grpc": boolean(true, "Whether the server listens to gRPC requests."),
+  "grpc-address": text("<address>", "0.0.0.0", "Address of the gRPC port."),
+  "grpc-port": integer(8001, PORT, "The gRPC port; 0 takes any free one."),
+  "reuse-grpc-port": boolean(false, "Several servers may listen on the same gRPC port."),
+  "grpc-header-forward-pattern": pattern(
+    "Request metadata whose whole key matches becomes parameters of the inference request.",
+    "metadata is not forwarded yet",
+  ),
+  "grpc-infer-thread-count": integer(2, [2, 128], "Threads for inference requests.", {
+    served: ONE_LOOP,
+  }),
+  "grpc-infer-allocation-pool-size": integer(
+    8,
+    [0, INT32_MAX],
+    "Request and response objects kept for reuse.",
+    { served: "memory of requests is not pooled by number" },
+  ),
+  "grpc-max-response-pool-size": integer(
+    INT32_MAX,
+    [1, INT32_MAX],
+    "Responses of one stream that may wait to be sent.",
+    { served: "flow control bounds what waits" },
+  ),
+  "grpc-use-ssl": boolean(false, "TLS on the gRPC port.", { served: "TLS is not served yet" }),
+  "grpc-use-ssl-mutual": boolean(false, "TLS with client certificates; implies --grpc-use-ssl.", {
+    served: "TLS is not served yet",
+  }),
+  "grpc-server-cert": text("<path>", "", "PEM file of the server's certificate.", {
+    served: "TLS is not served yet",
+  }),
+  "grpc-server-key": text("<path>", "", "PEM file of the server's key.", {
+    served: "TLS is not served yet",
+  }),
+  "grpc-root-cert": text(
+    "<path>",
+    "",
+    "PEM file of the authority that signs client certificates.",
+    {
+      served: "TLS is not served yet",
+    },
+  ),
+  "grpc-infer-response-compression-level": choice(
+    ["none", "low", "medium", "high"],
+    "none",
+    "Compression of inference responses for clients that accept it.",
+    { served: "responses are sent uncompressed" },
+  ),
+  "grpc-keepalive-time": integer(7_200_000, [1, INT32_MAX], "Milliseconds between two pings.", {
+    served: NOT_IN_HTTP2,
+  }),
+  "grpc-keepalive-timeout": integer(
+    20_000,
+    [1, INT32_MAX],
+    "Milliseconds within which a ping must be answered.",
+    { served: NOT_IN_HTTP2 },
+  ),
+  "grpc-keepalive-permit-without-calls": boolean(false, "Pings go on while no call is open.", {
+    served: NOT_IN_HTTP2,
+  }),
+  "grpc-http2-max-pings-without-data": integer(
+    2,
+    [0, INT32_MAX],
+    "Pings that may be sent without data between them.",
+    { served: NOT_IN_HTTP2 },
+  ),
+  "grpc-http2-min-recv-ping-interval-without-data": integer(
+    300_000,
+    [0, INT32_MAX],
+    "Milliseconds that a client must leave between pings without data.",
+    { served: "clients may ping as they like" },
+  ),
+  "grpc-http2-max-ping-strikes": integer(
+    2,
+    [0, INT32_MAX],
+    "Bad pings after which a connection is closed; 0 never closes it.",
+    { served: "clients may ping as they like" },
+  ),
+  "grpc-max-connection-age": integer(
+    0,
+    [0, INT32_MAX],
+    "Milliseconds after which a connection is closed; 0 keeps it.",
+    { served: "connections are kept until the client leaves" },
+  ),
+  "grpc-max-connection-age-grace": integer(
+    0,
+    [0, INT32_MAX],
+    "Milliseconds that open calls get once a connection is too old.",
+    { served: "connections are kept until the client leaves" },
+  ),
+  "grpc-restricted-protocol": list(
+    "<protocols>:<key>=<value>",
+    parseRestrictedGroup,
+    "Closes gRPC apis (a comma-separated list) to calls without the metadata triton-grpc-protocol-<key> and that value.",
+    { served: "apis cannot be closed yet" },
+  ),
+};
