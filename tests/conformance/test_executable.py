@@ -42,7 +42,7 @@ def test_it_is_small():
 def test_it_tells_its_version_and_helps():
     version = subprocess.run([EXECUTABLE, "--version"], capture_output=True, text=True, timeout=20)
     assert version.returncode == 0 and version.stdout.strip()
-    helped = subprocess.run([EXECUTABLE, "help"], capture_output=True, text=True, timeout=20)
+    helped = subprocess.run([EXECUTABLE, "help", "serve"], capture_output=True, text=True, timeout=20)
     assert helped.returncode == 0 and "--model-repository" in helped.stdout
 
 

@@ -26,6 +26,7 @@ const ALLOWED: readonly (readonly [zone: RegExp, allowed: readonly RegExp[]])[] 
   [/^core\/planes$/, [/^base$/, /^core\//, /^gen$/]],
   [/^core\/config$/, [/^base$/, /^gen$/, /^package:@bufbuild\/protobuf/, /^package:node:/]],
   [/^core\//, [/^base$/, /^package:node:/]],
+  [/^options$/, [/^base$/, /^package:node:/]],
   [/^backends\/catalog$/, [/^base$/, /^core\/backend$/, /^backends\//]],
   [
     /^backends\//,
@@ -73,7 +74,7 @@ function zoneOf(path: string): string | undefined {
   if (top === "gen") return "gen";
   if (top === "ffi") return third === undefined ? "ffi/root" : `ffi/${second}`;
   if (top !== "src" || second === undefined || third === undefined) return undefined;
-  if (second === "base") return "base";
+  if (second === "base" || second === "options") return second;
   if (second === "core") return fourth === undefined ? "core/planes" : `core/${third}`;
   return `${second}/${third.replace(/\.ts$/, "")}`;
 }
