@@ -9,3 +9,15 @@ export interface Logger {
   /** @param level 1 and up; printed when `--log-verbose` is at least this. */
   verbose(level: number, message: string, fields?: LogFields): void;
 }
+
+/** What the logging extension shows and changes. */
+export interface LogSettings {
+  /** "" = console. */
+  readonly logFile: string;
+  readonly logInfo: boolean;
+  readonly logWarning: boolean;
+  readonly logError: boolean;
+  readonly logVerboseLevel: number;
+  /** `default`, `ISO8601` or `json`. */
+  readonly logFormat: string;
+}

@@ -1,3 +1,7 @@
+import type { LogSettings } from "../base/log.ts";
+
+export type { LogSettings };
+
 /** One row of the repository index; absent members are "" on gRPC and left out of JSON. */
 export interface IndexEntry {
   readonly name: string;
@@ -12,16 +16,6 @@ export interface LoadOverrides {
   readonly configJson?: string;
   /** File contents by path relative to the model directory. */
   readonly files?: ReadonlyMap<string, Uint8Array>;
-}
-
-/** Settings of the logging extension. */
-export interface LogSettings {
-  readonly logFile: string;
-  readonly logInfo: boolean;
-  readonly logWarning: boolean;
-  readonly logError: boolean;
-  readonly logVerboseLevel: number;
-  readonly logFormat: string;
 }
 
 /** What changes the server rather than asking it. Every method throws (or rejects with) InferenceError. */
