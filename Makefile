@@ -44,8 +44,11 @@ browser: dist/browser-example.html ## a page that asks the running server from t
 
 .PHONY: bench
 bench: dist/tribune .venv/.installed-tests ## the measurements of tests/bench
-	$(call say,bench,tests/bench)
-	@$(BUN) tests/bench/run.ts $(ARGS)
+	@for file in $$(find tests/bench -name '*.bench.ts' | sort); do printf '  %-12s %s\n' bench $$file; $(BUN) $$file $(ARGS); done
+
+.PHONY: robustness
+robustness: dist/tribune ## malformed requests, slow readers, load cycles (ARGS="--requests=5000" shortens it)
+	@$(BUN) tests/robustness/run.ts $(ARGS)
 
 .PHONY: clean
 clean: ## remove all that was built or fetched
