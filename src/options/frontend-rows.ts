@@ -10,7 +10,8 @@ function pattern(meaning: string, served: true | string) {
     ...text("<regex>", "", meaning, { served }),
     parse(given: string, _earlier: string, name: string): string {
       try {
-        new RegExp(given);
+        // RE2's leading flag for ignoring case has no counterpart here.
+        new RegExp(given.replace(/^\(\?i\)/, ""));
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         throw new OptionError(`invalid argument for --${name}, got: ${given} (${reason})`);

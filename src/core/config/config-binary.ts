@@ -1,13 +1,15 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import type { ModelConfig as ModelConfigMessage } from "#gen/inference/model_config_pb.ts";
-import { ModelConfigSchema } from "#gen/inference/model_config_pb.ts";
+import {
+  type ModelConfig as ModelConfigMessage,
+  ModelConfigSchema,
+} from "#gen/inference/model_config_pb.ts";
 
-/** The form in which a configuration crosses threads and processes. */
+/** A configuration as it travels to instance hosts: protobuf's binary form. */
 export function configToBinary(message: ModelConfigMessage): Uint8Array {
   return toBinary(ModelConfigSchema, message);
 }
 
-/** @param bytes made by {@link configToBinary}; the message keeps no view of them. */
+/** The way back, in backends. @throws Error for bytes that are no ModelConfig. */
 export function configFromBinary(bytes: Uint8Array): ModelConfigMessage {
   return fromBinary(ModelConfigSchema, bytes);
 }

@@ -1,0 +1,94 @@
+import { InferenceError } from "../../base/error.ts";
+import type { Model } from "../../core/model/model.ts";
+import { InferenceRequest } from "../../core/request/inference-request.ts";
+import type { ResponseSink } from "../../core/request/inference-response.ts";
+import type { GenerateRequest } from "./codec/generate-request.ts";
+import { readGenerateRequest } from "./codec/generate-request.ts";
+import { JsonReader } from "./codec/json-reader.ts";
+import type { Endpoint, HttpServer, PathParams } from "./endpoint.ts";
+import { modelOf, modelPaths } from "./endpoint.ts";
+import { GenerateSink } from "./generate-sink.ts";
+import { GenerateStreamSink } from "./generate-stream-sink.ts";
+import type { HttpContext } from "./http-context.ts";
+import { resumeIdleTimeout, suspendIdleTimeout } from "./idle-timeout.ts";
+
+/** A sink of this folder: it ends in a response and listens for the client's leaving. */
+interface GeneratingSink extends ResponseSink, EventListenerObject {
+  readonly response: Promise<Response>;
+  request: InferenceRequest | undefined;
+}
+
+/** One JSON in; one JSON, or a stream of server-sent events, out. */
+export function generateEndpoints(context: HttpContext): Endpoint[] {
+  return [
+    {
+      paths: modelPaths("/generate"),
+      api: "inference",
+      post: async (request, params, server) => {
+        const generation = await read(context, request, params);
+        try {
+          return await start(context, generation, new GenerateSink(), server);
+        } finally {
+          resumeIdleTimeout(server, request);
+        }
+      },
+    },
+    {
+      paths: modelPaths("/generate_stream"),
+      api: "inference",
+      post: async (request, params, server) => {
+        const generation = await read(context, request, params);
+        const sink = new GenerateStreamSink(() => resumeIdleTimeout(server, request));
+        return start(context, generation, sink, server);
+      },
+    },
+  ];
+}
+
+interface Generation {
+  readonly http: Request;
+  readonly model: Model;
+  readonly generate: GenerateRequest;
+  readonly arrivalNs: number;
+}
+
+async function read(
+  context: HttpContext,
+  request: Request,
+  params: PathParams,
+): Promise<Generation> {
+  const arrivalNs = context.clock.nowNs();
+  const { name, version } = modelOf(params);
+  const model = context.dataPlane.model(name, version);
+  const encoding = request.headers.get("content-encoding");
+  if (encoding !== null && encoding !== "" && encoding !== "identity") {
+    throw new InferenceError(
+      "INVALID_ARG",
+      "Unsupported content-encoding, only 'identity' is supported.",
+    );
+  }
+  const body = await context.bodies.readJson(request);
+  const generate = readGenerateRequest(new JsonReader(body), model);
+  return { http: request, model, generate, arrivalNs };
+}
+
+function start(
+  context: HttpContext,
+  { http, model, generate, arrivalNs }: Generation,
+  sink: GeneratingSink,
+  server: HttpServer,
+): Promise<Response> {
+  const request = new InferenceRequest({
+    signature: generate.signature,
+    id: generate.id,
+    inputBytes: generate.inputBytes,
+    sink,
+    arrivalNs,
+  });
+  sink.request = request;
+  context.dataPlane.infer(model, request);
+  if (http.signal.aborted) request.cancel();
+  else http.signal.addEventListener("abort", sink);
+  suspendIdleTimeout(server, http);
+  return sink.response;
+}

@@ -1,0 +1,84 @@
+import { InferenceError } from "../../base/error.ts";
+import { InferenceRequest } from "../../core/request/inference-request.ts";
+import { RequestSignature } from "../../core/request/request-signature.ts";
+import { HEADER_LENGTH_NAME } from "./codec/infer-request.ts";
+import type { DecodedRequest } from "./codec/request-plan.ts";
+import { decompress, encodingFromAccept } from "./compression.ts";
+import type { Endpoint, HttpServer, PathParams } from "./endpoint.ts";
+import { modelOf, modelPaths } from "./endpoint.ts";
+import type { HttpContext } from "./http-context.ts";
+import { resumeIdleTimeout, suspendIdleTimeout } from "./idle-timeout.ts";
+import { InferSink } from "./infer-sink.ts";
+
+/** One inference: bytes in, bytes out. */
+export function inferEndpoints(context: HttpContext): Endpoint[] {
+  return [
+    {
+      paths: modelPaths("/infer"),
+      api: "inference",
+      post: (request, params, server) => infer(context, request, params, server),
+    },
+  ];
+}
+
+async function infer(
+  context: HttpContext,
+  request: Request,
+  params: PathParams,
+  server: HttpServer,
+): Promise<Response> {
+  const arrivalNs = context.clock.nowNs();
+  const { name, version } = modelOf(params);
+  const model = context.dataPlane.model(name, version);
+  if (model.config.isDecoupled) {
+    throw new InferenceError(
+      "UNSUPPORTED",
+      "HTTP end point doesn't support models with decoupled transaction policy",
+    );
+  }
+  const { headers, signal } = request;
+  const body = await context.bodies.read(request);
+  try {
+    const contentEncoding = headers.get("content-encoding");
+    const bytes =
+      contentEncoding === null
+        ? body.bytes
+        : await decompress(body.bytes, contentEncoding, context.bodies.limits.maxInputBytes);
+    const decoded = context.requestCodec.decode(model, bytes, headers.get(HEADER_LENGTH_NAME));
+    const sink = new InferSink({
+      plan: decoded.plan,
+      codec: context.responseCodec,
+      encoding: encodingFromAccept(headers.get("accept-encoding")),
+    });
+    const inference = new InferenceRequest({
+      signature: signatureOf(context, decoded, headers),
+      id: decoded.id,
+      inputBytes: decoded.inputBytes,
+      sink,
+      arrivalNs,
+    });
+    sink.request = inference;
+    context.dataPlane.infer(model, inference);
+    if (signal.aborted) inference.cancel();
+    else signal.addEventListener("abort", sink);
+    suspendIdleTimeout(server, request);
+    return await sink.response;
+  } finally {
+    context.bodies.release(body.reservedBytes);
+    resumeIdleTimeout(server, request);
+  }
+}
+
+/** The memoised signature, or one of this request's own when headers are forwarded into its parameters. */
+function signatureOf(
+  { headerForwarding }: HttpContext,
+  { plan }: DecodedRequest,
+  headers: Headers,
+): RequestSignature {
+  const { signature } = plan;
+  if (!headerForwarding.isOn) return signature;
+  const parameters = headerForwarding.addTo(signature.parameters, headers);
+  return parameters === signature.parameters
+    ? signature
+    : new RequestSignature({ ...signature, parameters });
+}

@@ -1,0 +1,50 @@
+/**
+ * Part of the first composition root: where instances may live, and what memory goes there. Kept beside
+ * `instance-host.ts` because Workers name that file relative to this one, in the compiled executable as from source.
+ */
+import { setTimerSlack } from "#ffi/process-control.ts";
+import { SharedSlabs } from "#ffi/shared-memory.ts";
+import { NativeSlabs } from "#ffi/slab.ts";
+import type { Clock } from "./base/clock.ts";
+import type { Logger } from "./base/log.ts";
+import type { BackendCancel } from "./core/backend/backend-instance.ts";
+import type { InstanceHosts } from "./core/instance/instance-hosts.ts";
+import { LocalInstanceHosts } from "./core/instance/local-instance-hosts.ts";
+import { ProcessHome } from "./core/instance/process-home.ts";
+import { ThreadHome } from "./core/instance/thread-home.ts";
+
+/** First argument by which the compiled executable knows that it is a child that hosts an instance. */
+export const INSTANCE_HOST_ARGUMENT = "instance-host";
+
+/** Precise enough for queue delays of tens of microseconds; the kernel's default is 50 µs. */
+const TIMER_SLACK_NS = 1000;
+
+/** What {@link createInstanceHosts} is made of. */
+export interface InstanceHostsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How to stop a running batch from the main thread, by backend name. */
+  readonly cancels?: Readonly<Record<string, BackendCancel>>;
+}
+
+/** The instance hosts of this machine. Call once, on the main thread, before any Worker is started. */
+export function createInstanceHosts(options: InstanceHostsOptions): InstanceHosts {
+  // Threads made later inherit it.
+  setTimerSlack(TIMER_SLACK_NS);
+  const entry = new URL("./instance-host.ts", import.meta.url);
+  return new LocalInstanceHosts({
+    clock: options.clock,
+    logger: options.logger,
+    cancels: options.cancels ?? {},
+    homes: {
+      thread: new ThreadHome(new NativeSlabs(), entry.href),
+      process: new ProcessHome(new SharedSlabs(), childCommand(entry)),
+    },
+  });
+}
+
+/** From source Bun runs the host's module; the compiled executable starts itself and looks at its argument. */
+function childCommand(entry: URL): readonly string[] {
+  const isCompiled = entry.pathname.includes("/$bunfs/");
+  return [process.execPath, isCompiled ? INSTANCE_HOST_ARGUMENT : Bun.fileURLToPath(entry)];
+}

@@ -1,0 +1,4 @@
+import { instanceHomeContract } from "./instance-home.contract.ts";
+
+const cycles = Number(process.env["TRIBUNE_LOAD_CYCLES"] ?? 100);
+instanceHomeContract({ home: "thread", loadCycleCount: cycles });
