@@ -1,39 +1,43 @@
 import type { Clock } from "./clock.ts";
 
-/** Above this, `setTimeout` with its whole milliseconds is precise enough, and it can really be cancelled. */
-const LONG_DELAY_NS = 20e6;
+const NS_PER_MS = 1_000_000;
 
-/** setTimeout's limit; a longer wait ends early, and whoever asked looks at the clock again. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+/** From here on the event loop's own timers are precise enough; they count in whole milliseconds. */
+const COARSE_FROM_NS = 20 * NS_PER_MS;
 
 /**
- * The machine's monotonic clock.
- *
- * Short waits are `Atomics.waitAsync` with a timeout: in Bun 1.4 `setTimeout` knows whole milliseconds only, at least
- * one, which would add half a millisecond to a queue delay of 500 µs. A cancelled short wait still ends, unheard.
+ * The machine's clock. Short delays are waited for by `Atomics.waitAsync`, because `setTimeout` takes at least 1.1 ms
+ * and rounds to whole milliseconds; with a timer slack of 1 µs the wait ends about 20-40 µs late.
  */
 export class SystemClock implements Clock {
-  /** Never notified; it is there to be waited for. */
-  readonly #cell = new Int32Array(new SharedArrayBuffer(4));
-
   nowNs(): number {
     return Bun.nanoseconds();
   }
 
   after(delayNs: number, callback: () => void): () => void {
-    if (delayNs > LONG_DELAY_NS) {
-      const timer = setTimeout(callback, Math.min(Math.ceil(delayNs / 1e6), MAX_TIMEOUT_MS));
+    if (delayNs >= COARSE_FROM_NS) {
+      const timer = setTimeout(callback, Math.ceil(delayNs / NS_PER_MS));
       return () => clearTimeout(timer);
     }
-    let isCancelled = false;
-    const wait = Atomics.waitAsync(this.#cell, 0, 0, Math.max(delayNs, 0) / 1e6);
-    const wake = (): void => {
-      if (!isCancelled) callback();
-    };
-    if (wait.async) void wait.value.then(wake);
-    else setImmediate(wake);
-    return () => {
-      isCancelled = true;
-    };
+    return afterShortDelay(delayNs, callback);
   }
+}
+
+function afterShortDelay(delayNs: number, callback: () => void): () => void {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  let isOver = false;
+  const wait = Atomics.waitAsync(cell, 0, 0, delayNs / NS_PER_MS);
+  const onWake = (): void => {
+    if (isOver) return;
+    isOver = true;
+    callback();
+  };
+  if (wait.async) void wait.value.then(onWake);
+  else setImmediate(onWake);
+  return () => {
+    if (isOver) return;
+    isOver = true;
+    // Wakes the waiter, so that nothing is left waiting for the rest of the delay.
+    Atomics.notify(cell, 0);
+  };
 }

@@ -3,6 +3,9 @@ import html
 import re
 import shutil
 import subprocess
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlencode
 
 import pytest
@@ -14,19 +17,27 @@ PAGE_SECONDS = 20
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine (apt-get install chromium)")
 
 
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        """Nothing on the terminal."""
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """The page as one file."""
-    target = tmp_path_factory.mktemp("page") / "index.html"
-    subprocess.run([ROOT / "node_modules/.bin/bun", ROOT / "deploy/build-browser-example.ts", target], cwd=ROOT, check=True, capture_output=True)
-    return target
+    """Address of the page, served from another port of this machine: for the browser a foreign origin."""
+    folder = tmp_path_factory.mktemp("page")
+    subprocess.run([ROOT / "node_modules/.bin/bun", ROOT / "deploy/build-browser-example.ts", folder / "index.html"], cwd=ROOT, check=True, capture_output=True)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
 
 
 def open_page(page, profile, **parameters):
     """(state, text) of the page's answer, as the browser has it when the page is quiet."""
     dump = subprocess.run(
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}",
-         f"--virtual-time-budget={PAGE_SECONDS * 1000}", "--dump-dom", f"file://{page}?{urlencode(parameters)}"],
+         f"--virtual-time-budget={PAGE_SECONDS * 1000}", "--dump-dom", f"{page}?{urlencode(parameters)}"],
         capture_output=True, text=True, timeout=PAGE_SECONDS * 3, stdin=subprocess.DEVNULL).stdout
     answer = re.search(r'id="answer"[^>]*data-state="(\w+)"[^>]*>([^<]*)<', dump)
     assert answer, dump[-2000:]

@@ -3,8 +3,8 @@ import { codeWithoutText, sourceFiles } from "../support/source-files.ts";
 
 const NEVER_RUN = /\b(?:test|it|describe)\.(?:skip|todo|only|failing)\b(?!If)/;
 const CONDITIONAL = /\b(?:test|it|describe)\.(?:skipIf|todoIf|if)\s*\(/;
-/** The printed line that tells why: `skipped: libonnxruntime.so.1 not found`. */
-const PRINTED_REASON = /skipped: /;
+/** The printed line that tells why, `skipped: libonnxruntime.so.1 not found`, or a `…OrSkip` that prints it. */
+const PRINTED_REASON = /skipped: |OrSkip\(/;
 
 /** What the rule has against one test file. */
 function skipFaults(path: string, text: string): string[] {

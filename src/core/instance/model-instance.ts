@@ -2,6 +2,7 @@ import type { Datatype } from "../../base/datatype.ts";
 import type { InferenceError } from "../../base/error.ts";
 import type { Shape } from "../../base/shape.ts";
 import type { Batch } from "../request/batch.ts";
+import type { RequestAnswers } from "../request/request-answers.ts";
 import type { Parameters } from "../request/request-signature.ts";
 
 /** One joined output of an execution; `bytes` are borrowed until `onExecuted` returns. */
@@ -18,6 +19,11 @@ export interface JoinedOutput {
 export interface ExecutionResult {
   /** Set when the whole batch failed; the other fields are then empty. */
   readonly error: InferenceError | undefined;
+  /**
+   * True when the instance answers request by request through {@link RequestAnswers}, during the execution or after
+   * it; `outputs` is then empty, and an `error` ends the requests that have no end yet.
+   */
+  readonly isAnsweredByInstance?: boolean;
   readonly outputs: readonly JoinedOutput[];
   /** Failures of single requests, by their index in the batch. */
   readonly requestErrors: ReadonlyMap<number, InferenceError>;
@@ -45,8 +51,13 @@ export interface ModelInstance {
    *
    * @param onExecuted called exactly once on the main thread. A next `execute` may be called from inside it, before
    *   its outputs are read: the outputs of the last batch stay intact until the one after the next starts.
+   * @param answers for instances that answer request by request; see {@link ExecutionResult.isAnsweredByInstance}.
    */
-  execute(batch: Batch, onExecuted: (result: ExecutionResult) => void): void;
+  execute(
+    batch: Batch,
+    onExecuted: (result: ExecutionResult) => void,
+    answers: RequestAnswers,
+  ): void;
   /** Asks a running batch to stop early; it then ends with CANCELLED. Does nothing where the runtime cannot. */
   cancelRunning(): void;
   /** Waits for a running batch, then frees everything. Idempotent. */

@@ -1,27 +1,23 @@
 import type { Clock } from "../../base/clock.ts";
-import type { Logger } from "../../base/log.ts";
 import type { ExecutionSignature } from "../backend/backend-model.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import type { InstancePool } from "../instance/instance-pool.ts";
 import type { ModelStatistics } from "../statistics/model-statistics.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { TensorSpec } from "../tensor/tensor-spec.ts";
 
 /**
  * Turns an output into its top classes (classification extension).
  *
- * @param output as the client would see it.
+ * @param output as the client would see it; with a batch dimension where the model batches.
+ * @param classificationCount how many classes to keep per row, > 0.
  * @returns the BYTES tensor to answer instead. @throws InferenceError where the datatype has no order.
  */
 export type ClassifyOutput = (
   output: Tensor,
-  options: {
-    /** Classes to keep per row, > 0. */
-    readonly classCount: number;
-    /** Whether the first dimension is the batch. */
-    readonly hasBatchDimension: boolean;
-    /** Class names by index. */
-    readonly labels?: readonly string[] | undefined;
-  },
+  classificationCount: number,
+  spec: TensorSpec,
+  hasBatchDimension: boolean,
 ) => Tensor;
 
 /** What `chooseScheduler` needs of one loaded version of a model. */
@@ -33,7 +29,5 @@ export interface SchedulerOptions {
   readonly pool: InstancePool;
   readonly clock: Clock;
   readonly statistics: ModelStatistics;
-  /** `classify` of `core/model/classification.ts`; the scheduler may not import what stands right of it. */
   readonly classify: ClassifyOutput;
-  readonly logger: Logger;
 }

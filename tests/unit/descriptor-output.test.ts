@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync } from "node:fs";
-import { DescriptorOutput } from "../../../src/base/log-output.ts";
-import { TemporaryFolder } from "../../support/temporary-folder.ts";
+import { DescriptorOutput } from "../../src/descriptor-output.ts";
+import { TemporaryFolder } from "../support/temporary-folder.ts";
 
 test("a file gets all lines at its end, in order", () => {
   using folder = new TemporaryFolder();

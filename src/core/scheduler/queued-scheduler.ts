@@ -1,0 +1,294 @@
+import type { InferenceError } from "../../base/error.ts";
+import { InferenceError as InferenceFailure } from "../../base/error.ts";
+import type { ExecutionResult, ModelInstance } from "../instance/model-instance.ts";
+import type { Batch } from "../request/batch.ts";
+import type { InferenceRequest } from "../request/inference-request.ts";
+import { type BatchRules, formBatch } from "./batch-former.ts";
+import { BatchDelivery, cancelledError } from "./deliver-batch.ts";
+import { type PendingEntry, PendingQueue } from "./pending-queue.ts";
+import { deadlineNs, type QueuePolicy } from "./queue-policy.ts";
+import { ResponseOrder } from "./response-order.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { SchedulerOptions } from "./scheduler-options.ts";
+
+/** What a {@link QueuedScheduler} decides by. */
+export interface QueueRules {
+  readonly batch: BatchRules;
+  /** One for each priority level, most urgent first; at least one. */
+  readonly policies: readonly QueuePolicy[];
+  /** Level of requests that name none, or one that does not exist; counts from 1. */
+  readonly defaultPriorityLevel: number;
+  /** Responses leave in the order in which requests came. */
+  readonly preservesOrdering: boolean;
+  /** An idle instance takes what is there instead of waiting for the delay. */
+  readonly isWorkConserving: boolean;
+}
+
+/** A batch on an instance. */
+interface RunningBatch {
+  readonly instance: ModelInstance;
+  readonly batch: Batch;
+  readonly startedNs: number;
+  /** Requests of the batch whose client still waits. */
+  wantedCount: number;
+}
+
+/**
+ * Queues requests and hands them to free instances in batches. Looks for work after each of the three events that can
+ * make some: a request came, a batch ended, the timer fired.
+ *
+ * With an idle instance a request waits for the end of the event loop's turn, so that requests that arrived together
+ * run together.
+ */
+export class QueuedScheduler implements Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #rules: QueueRules;
+  readonly #queue: PendingQueue;
+  readonly #delivery: BatchDelivery;
+  readonly #order: ResponseOrder | undefined;
+  /** Where each queued request is, for its cancellation. */
+  readonly #entries = new Map<InferenceRequest, PendingEntry>();
+  readonly #running = new Map<InferenceRequest, RunningBatch>();
+  readonly #cancelQueued = (request: InferenceRequest): void => this.#onQueuedCancel(request);
+  readonly #cancelRunning = (request: InferenceRequest): void => this.#onRunningCancel(request);
+  readonly #dispatchSoon = (): void => {
+    this.#isDispatchScheduled = false;
+    this.#dispatch();
+  };
+  #isDispatchScheduled = false;
+  #cancelTimer: (() => void) | undefined;
+  #timerNs = Number.POSITIVE_INFINITY;
+  #inflightCount = 0;
+  #stopped: PromiseWithResolvers<void> | undefined;
+
+  constructor(options: SchedulerOptions, rules: QueueRules) {
+    this.#options = options;
+    this.#rules = rules;
+    this.#queue = new PendingQueue(rules.policies.length);
+    const onEnded = (request: InferenceRequest): void => this.#onEnded(request);
+    this.#delivery = new BatchDelivery(options, onEnded);
+    this.#order = rules.preservesOrdering ? new ResponseOrder() : undefined;
+    options.pool.onFree = () => this.#dispatch();
+    options.pool.onDown = (reason) => this.#failQueued(reason);
+  }
+
+  get inflightCount(): number {
+    return this.#inflightCount;
+  }
+
+  get pendingCount(): number {
+    return this.#queue.count;
+  }
+
+  enqueue(request: InferenceRequest): void {
+    if (this.#stopped !== undefined) throw stoppingError();
+    const level = this.#levelOf(request);
+    const policy = this.#rules.policies[level - 1];
+    if (policy === undefined) throw new RangeError(`no queue policy for level ${level}`);
+    this.#makeRoom(level - 1, policy, request);
+    const nowNs = this.#options.clock.nowNs();
+    request.queueStartNs = nowNs;
+    const entry: PendingEntry = {
+      request,
+      batchSize: request.validated?.batchSize ?? 1,
+      mergeKey: request.validated?.mergeKey ?? "",
+      level: level - 1,
+      queuedNs: nowNs,
+      deadlineNs: deadlineNs(policy, request.signature.timeoutMicroseconds, nowNs),
+      heapIndex: -1,
+      previous: undefined,
+      next: undefined,
+      list: undefined,
+    };
+    this.#queue.append(entry);
+    this.#entries.set(request, entry);
+    this.#order?.opened(request);
+    request.onCancel = this.#cancelQueued;
+    this.#inflightCount += 1;
+    if (entry.deadlineNs < this.#timerNs) this.#setTimer(entry.deadlineNs);
+    if (!this.#isDispatchScheduled && this.#options.pool.hasFree) {
+      this.#isDispatchScheduled = true;
+      setImmediate(this.#dispatchSoon);
+    }
+  }
+
+  stop(): Promise<void> {
+    if (this.#stopped === undefined) {
+      this.#stopped = Promise.withResolvers<void>();
+      this.#dispatch();
+      this.#resolveWhenIdle();
+    }
+    return this.#stopped.promise;
+  }
+
+  #levelOf(request: InferenceRequest): number {
+    const { priority } = request.signature;
+    const isKnown = priority >= 1 && priority <= this.#rules.policies.length;
+    return isKnown ? priority : this.#rules.defaultPriorityLevel;
+  }
+
+  /** @throws InferenceError UNAVAILABLE when the level is full and no instance can take what it holds. */
+  #makeRoom(level: number, policy: QueuePolicy, request: InferenceRequest): void {
+    const isFull = (): boolean =>
+      policy.maxQueueSize > 0 && this.#queue.levelCount(level) >= policy.maxQueueSize;
+    if (!isFull()) return;
+    // Requests of this turn of the event loop may still wait for its end although an instance is free.
+    this.#dispatch();
+    if (!isFull()) return;
+    const prefix = request.id === "" ? "<id_unknown>" : request.id;
+    throw new InferenceFailure(
+      "UNAVAILABLE",
+      `[request id: ${prefix}] Exceeds maximum queue size`,
+      {
+        reason: "REJECTED",
+      },
+    );
+  }
+
+  /** Hands out batches as long as there are some and instances are free, then sets the timer for what is left. */
+  #dispatch(): void {
+    const nowNs = this.#options.clock.nowNs();
+    this.#expire(nowNs);
+    const { pool } = this.#options;
+    let wakeNs = this.#queue.nextToExpire()?.deadlineNs ?? Number.POSITIVE_INFINITY;
+    while (this.#queue.count > 0 && pool.hasFree) {
+      const rules = this.#rulesNow();
+      const decision = formBatch(rules, this.#queue, this.#queue.oldestQueuedNs(), nowNs);
+      if (decision.kind === "wait") wakeNs = Math.min(wakeNs, decision.untilNs);
+      if (decision.kind !== "take") break;
+      const instance = pool.acquire();
+      if (instance === undefined) break;
+      this.#start(instance, this.#take(decision.count), nowNs);
+    }
+    this.#setTimer(wakeNs);
+  }
+
+  #rulesNow(): BatchRules {
+    const { batch, isWorkConserving } = this.#rules;
+    // Nobody else can join once the scheduler has stopped: waiting would only hold up the end.
+    const isImpatient = isWorkConserving || this.#stopped !== undefined;
+    return isImpatient && batch.maxQueueDelayNs > 0 ? { ...batch, maxQueueDelayNs: 0 } : batch;
+  }
+
+  #take(count: number): Batch {
+    const entries: PendingEntry[] = [];
+    for (const entry of this.#queue) {
+      if (entries.length === count) break;
+      entries.push(entry);
+    }
+    let rowCount = 0;
+    const requests: InferenceRequest[] = [];
+    for (const entry of entries) {
+      this.#queue.remove(entry);
+      this.#entries.delete(entry.request);
+      requests.push(entry.request);
+      rowCount += entry.batchSize;
+    }
+    return { requests, rowCount };
+  }
+
+  #start(instance: ModelInstance, batch: Batch, nowNs: number): void {
+    const { requests } = batch;
+    const running: RunningBatch = {
+      instance,
+      batch,
+      startedNs: nowNs,
+      wantedCount: requests.length,
+    };
+    for (const request of requests) {
+      request.computeStartNs = nowNs;
+      request.onCancel = this.#cancelRunning;
+      this.#running.set(request, running);
+    }
+    instance.execute(batch, (result) => this.#onExecuted(running, result), this.#delivery);
+  }
+
+  #onExecuted(running: RunningBatch, result: ExecutionResult): void {
+    this.#options.pool.release(running.instance);
+    // An instance may go on answering by itself; cancelling the next batch must not be taken for this one.
+    for (const request of running.batch.requests) this.#running.delete(request);
+    // The next batch starts before this one's answers are written: the instance works meanwhile.
+    this.#dispatch();
+    if (this.#order === undefined) {
+      this.#delivery.deliver(running.batch, result, running.startedNs);
+    } else {
+      this.#order.deliver(running.batch, result, (kept) =>
+        this.#delivery.deliver(running.batch, kept, running.startedNs),
+      );
+    }
+  }
+
+  /** Fails (or puts back) what has waited too long. */
+  #expire(nowNs: number): void {
+    for (
+      let entry = this.#queue.nextToExpire();
+      entry !== undefined;
+      entry = this.#queue.nextToExpire()
+    ) {
+      if (entry.deadlineNs > nowNs) return;
+      if (this.#rules.policies[entry.level]?.timeoutAction === "DELAY") {
+        this.#queue.delay(entry);
+      } else {
+        this.#drop(
+          entry,
+          new InferenceFailure("UNAVAILABLE", "Request timeout expired", { reason: "REJECTED" }),
+        );
+      }
+    }
+  }
+
+  #drop(entry: PendingEntry, error: InferenceError): void {
+    this.#queue.remove(entry);
+    this.#entries.delete(entry.request);
+    this.#order?.abandoned(entry.request);
+    this.#delivery.fail(entry.request, error, true);
+  }
+
+  #failQueued(reason: InferenceError): void {
+    for (const entry of [...this.#queue]) this.#drop(entry, reason);
+  }
+
+  #onQueuedCancel(request: InferenceRequest): void {
+    const entry = this.#entries.get(request);
+    if (entry !== undefined) this.#drop(entry, cancelledError());
+  }
+
+  #onRunningCancel(request: InferenceRequest): void {
+    const running = this.#running.get(request);
+    if (running === undefined) return;
+    running.wantedCount -= 1;
+    if (running.wantedCount === 0) running.instance.cancelRunning();
+  }
+
+  #setTimer(wakeNs: number): void {
+    if (wakeNs === this.#timerNs && this.#cancelTimer !== undefined) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#timerNs = wakeNs;
+    if (wakeNs === Number.POSITIVE_INFINITY) return;
+    const delayNs = Math.max(0, wakeNs - this.#options.clock.nowNs());
+    this.#cancelTimer = this.#options.clock.after(delayNs, () => {
+      this.#cancelTimer = undefined;
+      this.#timerNs = Number.POSITIVE_INFINITY;
+      this.#dispatch();
+    });
+  }
+
+  #onEnded(_request: InferenceRequest): void {
+    this.#inflightCount -= 1;
+    this.#resolveWhenIdle();
+  }
+
+  #resolveWhenIdle(): void {
+    if (this.#stopped === undefined || this.#inflightCount > 0) return;
+    this.#setTimer(Number.POSITIVE_INFINITY);
+    this.#stopped.resolve();
+  }
+}
+
+function stoppingError(): InferenceError {
+  return new InferenceFailure(
+    "UNAVAILABLE",
+    "Server is stopping, scheduler for model has stopped accepting new inference requests",
+  );
+}

@@ -1,0 +1,87 @@
+import type { InferenceError } from "../../src/base/error.ts";
+import type { InstancePool } from "../../src/core/instance/instance-pool.ts";
+import type { ExecutionResult, ModelInstance } from "../../src/core/instance/model-instance.ts";
+import type { Batch } from "../../src/core/request/batch.ts";
+import { NO_PARAMETERS } from "../../src/core/request/request-signature.ts";
+
+/** A result without outputs. */
+export const EMPTY_RESULT: ExecutionResult = {
+  error: undefined,
+  outputs: [],
+  requestErrors: new Map(),
+  sharedParameters: NO_PARAMETERS,
+  requestParameters: new Map(),
+  computeInputNs: 0,
+  computeInferNs: 0,
+  computeOutputNs: 0,
+};
+
+/** An instance that runs nothing: a test ends its batches. */
+export class FakeInstance implements ModelInstance {
+  readonly name: string;
+  isReady = true;
+  wasCancelled = false;
+  running: { batch: Batch; onExecuted: (result: ExecutionResult) => void } | undefined;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  execute(batch: Batch, onExecuted: (result: ExecutionResult) => void): void {
+    if (this.running !== undefined) throw new Error(`${this.name} got a batch while another runs`);
+    this.running = { batch, onExecuted };
+  }
+
+  /** Ends the running batch. */
+  finish(result: ExecutionResult = EMPTY_RESULT): Batch {
+    const { running } = this;
+    if (running === undefined) throw new Error(`${this.name} runs nothing`);
+    this.running = undefined;
+    running.onExecuted(result);
+    return running.batch;
+  }
+
+  cancelRunning(): void {
+    this.wasCancelled = true;
+  }
+
+  async dispose(): Promise<void> {
+    this.isReady = false;
+  }
+}
+
+/** A pool of {@link FakeInstance}s that remembers every batch handed out. */
+export class FakePool implements InstancePool {
+  readonly instances: FakeInstance[];
+  readonly isHealthy = true;
+  onFree: (() => void) | undefined;
+  onDown: ((reason: InferenceError) => void) | undefined;
+  readonly #free: FakeInstance[];
+
+  constructor(count: number) {
+    this.instances = Array.from({ length: count }, (_, i) => new FakeInstance(`fake_${i}`));
+    this.#free = [...this.instances];
+  }
+
+  get hasFree(): boolean {
+    return this.#free.length > 0;
+  }
+
+  acquire(): FakeInstance | undefined {
+    return this.#free.shift();
+  }
+
+  release(instance: ModelInstance): void {
+    const own = this.instances.find((candidate) => candidate === instance);
+    if (own !== undefined) this.#free.push(own);
+  }
+
+  /** Instances with a batch. */
+  get busy(): FakeInstance[] {
+    return this.instances.filter((instance) => instance.running !== undefined);
+  }
+
+  async dispose(): Promise<void> {
+    for (const instance of this.instances) await instance.dispose();
+  }
+}
