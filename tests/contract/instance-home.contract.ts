@@ -13,6 +13,7 @@ import type { InstanceHome, InstanceHosts } from "../../src/core/instance/instan
 import type { InstancePool } from "../../src/core/instance/instance-pool.ts";
 import type { ExecutionResult, ModelInstance } from "../../src/core/instance/model-instance.ts";
 import type { Batch } from "../../src/core/request/batch.ts";
+import type { RequestAnswers } from "../../src/core/request/request-answers.ts";
 import { createInstanceHosts } from "../../src/instance-homes.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { type SampleTensor, sampleConfig, sampleSignature } from "../support/sample-config.ts";
@@ -75,13 +76,31 @@ function openOptions(config: ModelConfig): OpenModelOptions {
   };
 }
 
+/** For instances that return joined outputs: they must not touch it. */
+const NO_ANSWERS: RequestAnswers = {
+  respond: () => refuseAnswer(),
+  fail: () => refuseAnswer(),
+  complete: () => refuseAnswer(),
+};
+
+function refuseAnswer(): never {
+  throw new Error("an instance with joined outputs answered a request by itself");
+}
+
 function run(instance: ModelInstance, batch: Batch): Promise<ExecutionResult> {
   return new Promise((resolve) => {
     // Output bytes are borrowed; here they are copied so that a test can look at them later.
-    instance.execute(batch, (result) => {
-      const outputs = result.outputs.map((output) => ({ ...output, bytes: output.bytes.slice() }));
-      resolve({ ...result, outputs });
-    });
+    instance.execute(
+      batch,
+      (result) => {
+        const outputs = result.outputs.map((output) => ({
+          ...output,
+          bytes: output.bytes.slice(),
+        }));
+        resolve({ ...result, outputs });
+      },
+      NO_ANSWERS,
+    );
   });
 }
 
@@ -264,14 +283,14 @@ export function instanceHomeContract({ home, loadCycleCount }: InstanceHomeCases
         const seen: number[][] = [];
         await new Promise<void>((resolve) => {
           const next = (value: number) => (result: ExecutionResult) => {
-            if (value < 50) instance.execute(batch(value + 1), next(value + 1));
+            if (value < 50) instance.execute(batch(value + 1), next(value + 1), NO_ANSWERS);
             const endNs = Bun.nanoseconds() + 300e3;
             // Long enough for the next batch to run while this one's outputs are still to be read.
             while (Bun.nanoseconds() < endNs);
             seen.push(fp32Values(result.outputs[0]?.bytes));
             if (value === 50) resolve();
           };
-          instance.execute(batch(1), next(1));
+          instance.execute(batch(1), next(1), NO_ANSWERS);
         });
         expect(seen).toEqual(Array.from({ length: 50 }, (_, i) => [i + 1]));
       }));
@@ -301,9 +320,13 @@ export function instanceHomeContract({ home, loadCycleCount }: InstanceHomeCases
       const instance = acquired(pool);
       let result: ExecutionResult | undefined;
       const batch = batchOf(validatedRequest(config, [fp32Input("INPUT0", [1, 1], [7])]));
-      instance.execute(batch, (executed) => {
-        result = executed;
-      });
+      instance.execute(
+        batch,
+        (executed) => {
+          result = executed;
+        },
+        NO_ANSWERS,
+      );
       await Promise.all([pool.dispose(), pool.dispose()]);
       expect(result?.error).toBeUndefined();
       expect(result?.outputs.length).toBe(1);

@@ -4,13 +4,13 @@ import type { Device, OpenModelOptions } from "../backend/backend.ts";
 import type { BackendCancel } from "../backend/backend-instance.ts";
 import type { ExecutionSignature, ModelReport } from "../backend/backend-model.ts";
 import { configToBinary } from "../config/config-binary.ts";
+import { type InstancePlan, instancePlansFrom } from "../config/instance-plan.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { HostClient } from "./host-client.ts";
 import type { HostHome } from "./host-link.ts";
 import { HostedInstance, type StartedInstance } from "./hosted-instance.ts";
 import { HostedPool, type PoolMember } from "./hosted-pool.ts";
 import type { OpenedModel } from "./instance-hosts.ts";
-import { type PlannedInstance, plannedInstances } from "./instance-plan.ts";
 import type { InstancePool } from "./instance-pool.ts";
 
 /** What all hosts of one server share. */
@@ -72,7 +72,7 @@ export class OpenedHost implements OpenedModel {
     const first = this.#takeClient();
     if (first === undefined) throw new Error("createPool after the model was handed over or freed");
     const binary = configToBinary(config.message);
-    const planned = plannedInstances(config);
+    const planned = instancePlansFrom(config.message);
     const ownerIndex = planned.findIndex((one) => this.#isOwnDevice(one.device));
     if (ownerIndex < 0) await first.dispose();
     const attempts = await Promise.allSettled(
@@ -113,7 +113,7 @@ export class OpenedHost implements OpenedModel {
 
   /** @param isSharing whether the first host keeps the model open for as long as the others live. */
   async #startAnother(
-    instance: PlannedInstance,
+    instance: InstancePlan,
     signature: ExecutionSignature,
     config: Uint8Array,
     isSharing: boolean,
@@ -142,7 +142,7 @@ export class OpenedHost implements OpenedModel {
   }
 
   #hostedInstance(
-    instance: PlannedInstance,
+    instance: InstancePlan,
     signature: ExecutionSignature,
     config: Uint8Array,
     started: StartedInstance,
