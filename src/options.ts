@@ -1,4 +1,4 @@
-import { nearestName } from "./options/near-name.ts";
+import { nearestName } from "./base/nearest-name.ts";
 import { type Option, OptionError } from "./options/option.ts";
 import { OPTION_TABLE, type OptionName } from "./options/option-table.ts";
 import { type ReadArguments, readArguments } from "./options/read-arguments.ts";

@@ -28,8 +28,8 @@ export const HTTP_ROWS = {
   "http-port": integer(8000, PORT, "The HTTP port; 0 takes any free one."),
   "reuse-http-port": boolean(false, "Several servers may listen on the same HTTP port."),
   "http-header-forward-pattern": pattern(
-    "Request headers whose whole name matches become parameters of the inference request.",
-    "headers are not forwarded yet",
+    "Request headers whose name matches become parameters of the inference request.",
+    true,
   ),
   "http-thread-count": integer(8, [1, INT32_MAX], "Threads for HTTP connections.", {
     served: ONE_LOOP,
@@ -43,7 +43,6 @@ export const HTTP_ROWS = {
     "<apis>:<key>=<value>",
     parseRestrictedGroup,
     "Closes HTTP apis (a comma-separated list) to requests without the header <key> and that value.",
-    { served: "apis cannot be closed yet" },
   ),
 };
 
@@ -54,7 +53,7 @@ export const GRPC_ROWS = {
   "grpc-port": integer(8001, PORT, "The gRPC port; 0 takes any free one."),
   "reuse-grpc-port": boolean(false, "Several servers may listen on the same gRPC port."),
   "grpc-header-forward-pattern": pattern(
-    "Request metadata whose whole key matches becomes parameters of the inference request.",
+    "Request metadata whose key matches becomes parameters of the inference request.",
     "metadata is not forwarded yet",
   ),
   "grpc-infer-thread-count": integer(2, [2, 128], "Threads for inference requests.", {

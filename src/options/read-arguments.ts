@@ -1,4 +1,4 @@
-import { nearestName } from "./near-name.ts";
+import { nearestName } from "../base/nearest-name.ts";
 import { type Option, OptionError } from "./option.ts";
 import {
   isOptionName,

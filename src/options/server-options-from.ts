@@ -18,6 +18,7 @@ import { DEPRECATED_TRACE_FLAGS, type TraceEnvironment, traceConfigFrom } from "
 
 /** The environment variables that change options. */
 export interface Environment extends TraceEnvironment {
+  readonly [name: string]: string | undefined;
   readonly TRITON_SERVER_ESCAPE_LOG_MESSAGES?: string | undefined;
   /** `PREDICTION` inside Vertex AI. */
   readonly AIP_MODE?: string | undefined;
