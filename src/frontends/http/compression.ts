@@ -35,7 +35,10 @@ export async function decompress(
     });
   }
   try {
-    return await DECOMPRESS[name](bytes, { maxOutputLength: maxBytes });
+    const { buffer, byteOffset, byteLength } = await DECOMPRESS[name](bytes, {
+      maxOutputLength: maxBytes,
+    });
+    return new Uint8Array(buffer, byteOffset, byteLength);
   } catch (thrown) {
     throw new InferenceError("INVALID_ARG", decompressionFault(thrown, name, bytes, maxBytes), {
       cause: thrown,

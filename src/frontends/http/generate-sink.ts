@@ -29,7 +29,7 @@ export class GenerateSink implements ResponseSink, EventListenerObject {
   onResponse(response: InferenceResponse, isFinal: boolean): void {
     this.#take(() => {
       try {
-        return jsonTextResponse(encodeGenerateResponse(response).toString());
+        return jsonTextResponse(encodeGenerateResponse(response));
       } catch (thrown) {
         return responseOfError(inferenceErrorFrom(thrown));
       }

@@ -60,7 +60,7 @@ export class GenerateStreamSink implements ResponseSink, EventListenerObject {
   }
 
   onError(error: InferenceError, isFinal: boolean): void {
-    this.#send(Buffer.from(JSON.stringify({ error: error.message })));
+    this.#send(JSON.stringify({ error: error.message }));
     this.#open(httpStatusOf(error.code));
     if (isFinal) this.onComplete();
   }
@@ -83,12 +83,10 @@ export class GenerateStreamSink implements ResponseSink, EventListenerObject {
     this.#resolve(new Response(this.#stream, { status, headers: EVENT_STREAM_HEADERS }));
   }
 
-  #send(json: Buffer): void {
+  #send(json: string): void {
     const controller = this.#controller;
     if (this.#isClosed || !controller) return;
-    controller.enqueue(
-      new Uint8Array(Buffer.concat([Buffer.from("data: "), json, Buffer.from("\n\n")])),
-    );
+    controller.enqueue(Buffer.from(`data: ${json}\n\n`));
     if ((controller.desiredSize ?? 0) > 0) return;
     const text = `the client reads too slowly: more than ${MAX_WAITING_BYTES} bytes of events are waiting`;
     controller.enqueue(Buffer.from(`data: ${JSON.stringify({ error: text })}\n\n`));

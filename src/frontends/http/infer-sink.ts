@@ -94,7 +94,7 @@ function headersOf({ headerLength }: EncodedResponse): Record<string, string> {
 function compressed(encoded: EncodedResponse, encoding: "gzip" | "deflate"): Promise<Response> {
   const headers = headersOf(encoded);
   const { body } = encoded;
-  const copy = body instanceof Blob ? body.bytes() : Promise.resolve(body.slice());
+  const copy = body instanceof Blob ? body.bytes() : Promise.resolve(new Uint8Array(body));
   return copy.then(async (plain) => {
     const packed = await compress(plain, encoding);
     if (!packed) return new Response(plain, { status: HTTP_STATUS.ok, headers });

@@ -116,8 +116,9 @@ export class RequestBodies {
       throw thrown instanceof HttpRefusal ? thrown : clientGone(thrown);
     }
     const [only] = chunks;
-    const bytes = only && chunks.length === 1 ? only : new Uint8Array(Buffer.concat(chunks));
-    return { bytes, reservedBytes };
+    if (only && chunks.length === 1) return { bytes: only, reservedBytes };
+    const { buffer, byteOffset, byteLength } = Buffer.concat(chunks);
+    return { bytes: new Uint8Array(buffer, byteOffset, byteLength), reservedBytes };
   }
 }
 

@@ -20,7 +20,7 @@ const SHORT_ESCAPES: Readonly<Record<number, string>> = {
  * Reuse by {@link clear}; what {@link written} returned is then overwritten.
  */
 export class ByteWriter {
-  bytes: Buffer;
+  bytes: Buffer<ArrayBuffer>;
   length = 0;
 
   constructor(capacityBytes = 1024) {
@@ -32,8 +32,13 @@ export class ByteWriter {
   }
 
   /** View of everything written so far; valid until the next write. */
-  written(): Buffer {
-    return this.bytes.subarray(0, this.length);
+  written(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.bytes.buffer, this.bytes.byteOffset, this.length);
+  }
+
+  /** Everything written so far as text. */
+  text(): string {
+    return this.bytes.toString("utf8", 0, this.length);
   }
 
   /** Makes room for at least `byteLength` more bytes. */

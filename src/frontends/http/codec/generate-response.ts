@@ -9,10 +9,9 @@ import { writeJsonElements } from "./json-tensor-writer.ts";
  * A response of the generate extension as one JSON object: id, model, response parameters and outputs as members
  * side by side, sorted by the bytes of their names. A tensor of one element is a scalar, any other a flat list.
  *
- * @returns bytes of the caller's own.
  * @throws InferenceError INVALID_ARG when an output cannot be written as JSON.
  */
-export function encodeGenerateResponse(response: InferenceResponse): Buffer {
+export function encodeGenerateResponse(response: InferenceResponse): string {
   const members = new Map<string, (writer: ByteWriter) => void>();
   if (response.id !== "") members.set("id", (writer) => writer.jsonString(response.id));
   members.set("model_name", (writer) => writer.jsonString(response.modelName));
@@ -32,7 +31,7 @@ export function encodeGenerateResponse(response: InferenceResponse): Buffer {
     members.get(name)?.(writer);
   }
   writer.ascii("}");
-  return writer.written();
+  return writer.text();
 }
 
 function write(writer: ByteWriter, output: Tensor): void {

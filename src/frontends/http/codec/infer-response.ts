@@ -81,10 +81,10 @@ export class InferResponseCodec {
     writer.ascii("]}");
     // An answer whose blobs are all empty is sent as plain JSON, without the length header.
     if (blobBytes === 0) {
-      return { body: bodyOf(writer), byteLength: writer.length, headerLength: undefined };
+      return { body: writer.written(), byteLength: writer.length, headerLength: undefined };
     }
     if (blobs.length === response.outputs.length && response.parameters.size === 0) {
-      plan.template = templateFrom(response, new Uint8Array(writer.written().subarray(headAt)));
+      plan.template = templateFrom(response, writer.written().slice(headAt));
     }
     return withBlobs(writer, blobs, blobBytes);
   }
@@ -141,10 +141,6 @@ export function writeParameterValue(
   }
 }
 
-function bodyOf(writer: ByteWriter): Uint8Array<ArrayBuffer> {
-  return writer.written() as Uint8Array<ArrayBuffer>;
-}
-
 /** Head and blobs as one body. */
 function withBlobs(
   writer: ByteWriter,
@@ -155,10 +151,10 @@ function withBlobs(
   const byteLength = headerLength + blobBytes;
   if (byteLength > MAX_SHARED_BUFFER_BYTES) {
     const parts = blobs.map((blob) => blob.bytes as Uint8Array<ArrayBuffer>);
-    return { body: new Blob([bodyOf(writer), ...parts]), byteLength, headerLength };
+    return { body: new Blob([writer.written(), ...parts]), byteLength, headerLength };
   }
   for (const blob of blobs) writer.raw(blob.bytes);
-  return { body: bodyOf(writer), byteLength, headerLength };
+  return { body: writer.written(), byteLength, headerLength };
 }
 
 /** Error of a model that answered another number of times than once. */

@@ -90,12 +90,14 @@ class ElementCursor {
   /** Offset behind a number or literal that begins at `at`. */
   tokenEnd(): number {
     const { body } = this;
+    const { end } = this.source;
     let { at } = this;
-    for (;;) {
-      const byte = body[at];
-      if (byte === undefined || byte <= 0x20 || byte === 0x2c || byte === 0x5d) return at;
+    while (at < end) {
+      const byte = body[at] as number;
+      if (byte <= 0x20 || byte === 0x2c || byte === 0x5d) break;
       at++;
     }
+    return at;
   }
 
   tooMany(): never {

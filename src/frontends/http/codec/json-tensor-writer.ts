@@ -11,9 +11,9 @@ const ZERO = 0x30;
 /** Bytes of the longest decimal form of a 32-bit integer, its sign and a comma. */
 const MAX_INT32_TEXT_BYTES = 12;
 
-/** Array views that start at any byte offset of `bytes` and copy only when it is not aligned for them. */
+/** The same bytes at an offset that is aligned for their elements: a copy only where they are not. */
 function aligned(bytes: Uint8Array, elementBytes: number): Uint8Array {
-  return bytes.byteOffset % elementBytes === 0 ? bytes : bytes.slice();
+  return bytes.byteOffset % elementBytes === 0 ? bytes : new Uint8Array(bytes);
 }
 
 /**

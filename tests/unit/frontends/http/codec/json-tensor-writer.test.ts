@@ -11,7 +11,7 @@ function print(datatype: Datatype, values: ArrayBufferView): string {
   const writer = new ByteWriter(8);
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   writeJsonElements(writer, { name: "OUT", datatype, shape: [], bytes });
-  return writer.written().toString();
+  return writer.text();
 }
 
 describe("tensor elements as JSON", () => {
