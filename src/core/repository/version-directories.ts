@@ -47,5 +47,10 @@ export function versionDirectories(
 
 /** Whether a path is a directory or a link to one; false where it cannot be looked at. */
 export function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch {
+    // A name too long, a loop of links, a closed directory: nothing that could be served.
+    return false;
+  }
 }

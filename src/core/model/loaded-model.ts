@@ -1,0 +1,82 @@
+import type { ExecutionSignature } from "../backend/backend-model.ts";
+import type { ModelConfig } from "../config/model-config.ts";
+import type { InstancePool } from "../instance/instance-pool.ts";
+import type { InferenceRequest } from "../request/inference-request.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { ModelStatistics } from "../statistics/model-statistics.ts";
+import { checkInputBytes } from "./check-input-bytes.ts";
+import type { Model } from "./model.ts";
+import { RequestValidator } from "./validate-request.ts";
+
+/** What a {@link LoadedModel} is made of. */
+export interface LoadedModelFields {
+  readonly version: number;
+  readonly config: ModelConfig;
+  readonly executionSignature: ExecutionSignature;
+  readonly scheduler: Scheduler;
+  readonly statistics: ModelStatistics;
+  readonly pool: InstancePool;
+  /** Everything that `dispose` frees, the newest first. The model owns it from now on. */
+  readonly resources: AsyncDisposableStack;
+}
+
+/** One version of a model whose instances run. */
+export class LoadedModel implements Model {
+  readonly name: string;
+  readonly version: number;
+  readonly versionText: string;
+  readonly executionSignature: ExecutionSignature;
+  readonly scheduler: Scheduler;
+  readonly statistics: ModelStatistics;
+  #config: ModelConfig;
+  readonly #pool: InstancePool;
+  readonly #resources: AsyncDisposableStack;
+  readonly #validator: RequestValidator;
+  #end: Promise<void> | undefined;
+
+  constructor(fields: LoadedModelFields) {
+    this.name = fields.config.name;
+    this.version = fields.version;
+    this.versionText = String(fields.version);
+    this.executionSignature = fields.executionSignature;
+    this.scheduler = fields.scheduler;
+    this.statistics = fields.statistics;
+    this.#config = fields.config;
+    this.#pool = fields.pool;
+    this.#resources = fields.resources;
+    this.#validator = new RequestValidator(this, fields.config, fields.executionSignature);
+  }
+
+  get config(): ModelConfig {
+    return this.#config;
+  }
+
+  get isHealthy(): boolean {
+    return this.#pool.isHealthy;
+  }
+
+  submit(request: InferenceRequest): void {
+    const { signature } = request;
+    let validated = signature.validated;
+    if (validated === undefined || validated.model !== this) {
+      validated = this.#validator.validate(signature, request.id);
+      signature.validated = validated;
+    }
+    checkInputBytes(request, validated, this.name);
+    request.validated = validated;
+    this.scheduler.enqueue(request);
+  }
+
+  /**
+   * Shows another configuration, which must differ from the present one only in what the running instances do not
+   * depend on: the version policy.
+   */
+  showConfig(config: ModelConfig): void {
+    this.#config = config;
+  }
+
+  dispose(): Promise<void> {
+    this.#end ??= this.#resources.disposeAsync();
+    return this.#end;
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { parseConfigText } from "../../../../src/core/config/parse-config.ts";
+import { refuseUnserved } from "../../../../src/core/model/refuse-unserved.ts";
+
+const refuse = (text: string) => () =>
+  refuseUnserved(parseConfigText(`name: "m" ${text}`, "config.pbtxt").message);
+
+test.each([
+  ["ensemble_scheduling", "ensemble_scheduling { }"],
+  ["sequence_batching", "sequence_batching { }"],
+  ["model_warmup", 'model_warmup { name: "w" batch_size: 1 }'],
+  ["model_repository_agents", 'model_repository_agents { agents { name: "checksum" } }'],
+  ["batch_input", "batch_input { kind: BATCH_ELEMENT_COUNT }"],
+  ["batch_output", "batch_output { kind: BATCH_SCATTER_WITH_INPUT_SHAPE }"],
+  ["allow_ragged_batch", 'input { name: "X" allow_ragged_batch: true }'],
+  [
+    "parameters.TRITON_BATCH_STRATEGY_PATH",
+    'parameters { key: "TRITON_BATCH_STRATEGY_PATH" value { string_value: "x.so" } }',
+  ],
+])("%s is refused by name", (words, text) => {
+  expect(refuse(text)).toThrow(
+    `the configuration of model 'm' asks for ${words}, which this server does not serve yet`,
+  );
+});
+
+test("all that is asked for is named at once", () => {
+  expect(refuse('sequence_batching { } model_warmup { name: "w" batch_size: 1 }')).toThrow(
+    "sequence_batching, model_warmup",
+  );
+});
+
+test.each([
+  "",
+  "dynamic_batching { priority_levels: 2 default_priority_level: 1 }",
+  'model_warmup { name: "skipped by Triton too" }',
+  "response_cache { enable: true }",
+  'instance_group { rate_limiter { resources { name: "R" count: 1 } } }',
+])("what is served, or has no effect in Triton either, is not refused: %s", (text) => {
+  expect(refuse(text)).not.toThrow();
+});
