@@ -11,7 +11,7 @@ export interface RunNames {
 
 /**
  * The arguments of `OrtApi::Run`, in arrays made once: a run writes pointers into them and allocates nothing.
- * Belongs to one instance; `begin`, then add, then `run`.
+ * Belongs to one instance; `begin`, then add, then `run`, then `end`.
  */
 export class RunCall {
   readonly #session: Session;
@@ -24,6 +24,8 @@ export class RunCall {
   readonly #outputValues: WordArray;
   #inputCount = 0;
   #outputCount = 0;
+  /** Outputs of the last run that onnxruntime allocated and nobody has taken. */
+  readonly #isOurs: boolean[] = [];
 
   /** @param session borrowed, like `options`: both must outlive this. */
   constructor(session: Session, options: RunOptions, names: RunNames) {
@@ -58,6 +60,7 @@ export class RunCall {
     const at = this.#outputCount++;
     this.#outputNamePointers.set(at, this.#outputNames.addresses[nameIndex] ?? 0);
     this.#outputValues.set(at, value === undefined ? 0 : value.pointer);
+    this.#isOurs[at] = value === undefined;
   }
 
   /** Blocks this thread until the run is over. @throws NativeError; the session stays usable. */
@@ -83,8 +86,16 @@ export class RunCall {
    * @param at position in the order of `addOutput`.
    */
   takeOutput(at: number): Value {
-    const value = Value.adopt(this.#session.api, this.#outputValues.get(at));
-    this.#outputValues.set(at, 0);
-    return value;
+    this.#isOurs[at] = false;
+    return Value.adopt(this.#session.api, this.#outputValues.get(at));
+  }
+
+  /** Frees outputs of the last run that nobody took. */
+  end(): void {
+    for (let at = 0; at < this.#outputCount; at++) {
+      if (this.#isOurs[at] !== true || this.#outputValues.get(at) === 0) continue;
+      this.takeOutput(at)[Symbol.dispose]();
+    }
+    this.#outputCount = 0;
   }
 }

@@ -6,7 +6,6 @@ import type { MemoryInfo } from "./memory-info.ts";
 
 /** Memory of ours that a value is laid over. */
 export interface TensorMemory {
-  /** Never 0, even when there are no bytes. */
   readonly address: number;
   readonly byteLength: number;
 }
@@ -42,7 +41,8 @@ export class Value implements Disposable {
     const pointer = api.obtain("CreateTensorWithDataAsOrtValue", (out) =>
       api.functions.CreateTensorWithDataAsOrtValue(
         info.pointer,
-        pointerFrom(memory.address),
+        // Null would be refused, even where there is nothing to read.
+        memory.byteLength === 0 ? dimensions.address : pointerFrom(memory.address),
         memory.byteLength,
         dimensions.address,
         shape.length,

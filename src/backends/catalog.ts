@@ -3,6 +3,7 @@ import type { BackendFactory } from "../core/backend/backend.ts";
 
 /** Every backend there is, loaded when a model first asks for it. The only place that names them. */
 const BACKENDS: Readonly<Record<string, () => Promise<BackendFactory>>> = {
+  onnxruntime: async () => (await import("./onnxruntime/backend.ts")).ONNXRUNTIME_BACKEND,
   identity: async () => (await import("./identity/backend.ts")).IDENTITY_BACKEND,
 };
 
