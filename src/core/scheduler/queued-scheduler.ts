@@ -135,6 +135,8 @@ export class QueuedScheduler implements Scheduler {
     // Requests of this turn of the event loop may still wait for its end although an instance is free.
     this.#dispatch();
     if (!isFull()) return;
+    const elapsedNs = this.#options.clock.nowNs() - request.arrivalNs;
+    this.#options.statistics.recordFailure("REJECTED", elapsedNs);
     const prefix = request.id === "" ? "<id_unknown>" : request.id;
     throw new InferenceFailure(
       "UNAVAILABLE",

@@ -82,6 +82,7 @@ describe("queue policy", () => {
       "[request id: third] Exceeds maximum queue size",
     );
     expect(third.sink.endCount).toBe(0);
+    expect(setup.statistics.snapshot().failuresByReason.REJECTED).toBe(1);
     expect(setup.scheduler.inflightCount).toBe(2);
   });
 
