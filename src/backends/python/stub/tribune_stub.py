@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 
 import tribune_request
 import triton_python_backend_utils as pb_utils
@@ -44,7 +45,8 @@ class Stub:
     def __init__(self, channel):
         self.channel = channel
         self.inbox = []
-        self.responders = {}
+        # Weak: a responder that nobody holds any more ends its request.
+        self.responders = weakref.WeakValueDictionary()
         self.model = self.module = None
         self.loop = None
         for kind in ("open", "initialize", "x", "h", "z"):
