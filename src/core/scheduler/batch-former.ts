@@ -45,13 +45,18 @@ export function formBatch(
   let preferredCount = 0;
   let isFull = false;
   let mergeKey = "";
+  const largestPreferred = rules.preferredBatchSizes.at(-1) ?? rules.maxBatchSize;
   for (const request of pending) {
     const requestRows = Math.max(1, request.batchSize);
     if (count === 0) {
       mergeKey = request.mergeKey;
-    } else if (rows + requestRows > rules.maxBatchSize || request.mergeKey !== mergeKey) {
-      isFull = true;
-      break;
+    } else {
+      // With this request no preferred size could be reached any more: what is there is the best there will be.
+      if (preferredCount === 0 && rows + requestRows > largestPreferred) preferredCount = count;
+      if (rows + requestRows > rules.maxBatchSize || request.mergeKey !== mergeKey) {
+        isFull = true;
+        break;
+      }
     }
     count += 1;
     rows += requestRows;
@@ -65,7 +70,6 @@ export function formBatch(
   const dueNs = oldestQueuedNs + rules.maxQueueDelayNs;
   const isDelayOver = rules.maxQueueDelayNs > 0 && nowNs >= dueNs;
   if (preferredCount > 0 && !isDelayOver) return { kind: "take", count: preferredCount };
-  const largestPreferred = rules.preferredBatchSizes.at(-1) ?? rules.maxBatchSize;
   const canGrow = !isFull && rows < largestPreferred;
   if (!canGrow || isDelayOver || rules.maxQueueDelayNs === 0) return { kind: "take", count };
   return { kind: "wait", untilNs: dueNs };

@@ -39,8 +39,13 @@ describe("without a delay", () => {
   });
 
   test("a request above the preferred sizes runs alone", () => {
-    expect(decide({ preferredBatchSizes: [2] }, [6, 1])).toEqual(take(2));
+    expect(decide({ preferredBatchSizes: [2] }, [6, 1])).toEqual(take(1));
     expect(decide({ preferredBatchSizes: [4] }, [8, 1])).toEqual(take(1));
+  });
+
+  test("a request that would pass the largest preferred size stays behind", () => {
+    expect(decide({ preferredBatchSizes: [4] }, [3, 3, 1])).toEqual(take(1));
+    expect(decide({ preferredBatchSizes: [2, 4] }, [1, 1, 3])).toEqual(take(2));
   });
 
   test("a request of another shape ends the batch", () => {
