@@ -2,6 +2,7 @@
  * Part of the first composition root: where instances may live, and what memory goes there. Kept beside
  * `instance-host.ts` because Workers name that file relative to this one, in the compiled executable as from source.
  */
+import { terminateRun } from "#ffi/onnxruntime/terminate-run.ts";
 import { setTimerSlack } from "#ffi/process-control.ts";
 import { SharedSlabs } from "#ffi/shared-memory.ts";
 import { NativeSlabs } from "#ffi/slab.ts";
@@ -19,12 +20,13 @@ export const INSTANCE_HOST_ARGUMENT = "instance-host";
 /** Precise enough for queue delays of tens of microseconds; the kernel's default is 50 µs. */
 const TIMER_SLACK_NS = 1000;
 
+/** How to stop a running batch from the main thread, by backend name. */
+const CANCELS: Readonly<Record<string, BackendCancel>> = { onnxruntime: terminateRun };
+
 /** What {@link createInstanceHosts} is made of. */
 export interface InstanceHostsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How to stop a running batch from the main thread, by backend name. */
-  readonly cancels?: Readonly<Record<string, BackendCancel>>;
 }
 
 /** The instance hosts of this machine. Call once, on the main thread, before any Worker is started. */
@@ -35,7 +37,7 @@ export function createInstanceHosts(options: InstanceHostsOptions): InstanceHost
   return new LocalInstanceHosts({
     clock: options.clock,
     logger: options.logger,
-    cancels: options.cancels ?? {},
+    cancels: CANCELS,
     homes: {
       thread: new ThreadHome(new NativeSlabs(), entry.href),
       process: new ProcessHome(new SharedSlabs(), childCommand(entry)),

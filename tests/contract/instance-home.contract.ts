@@ -1,22 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { create } from "@bufbuild/protobuf";
-import {
-  ModelConfigSchema,
-  ModelInstanceGroup_Kind,
-  ModelInstanceGroupSchema,
-} from "#gen/inference/model_config_pb.ts";
 import { SystemClock } from "../../src/base/system-clock.ts";
-import type { OpenModelOptions } from "../../src/core/backend/backend.ts";
-import { configToBinary } from "../../src/core/config/config-binary.ts";
 import type { ModelConfig } from "../../src/core/config/model-config.ts";
 import type { InstanceHome, InstanceHosts } from "../../src/core/instance/instance-hosts.ts";
 import type { InstancePool } from "../../src/core/instance/instance-pool.ts";
 import type { ExecutionResult, ModelInstance } from "../../src/core/instance/model-instance.ts";
 import type { Batch } from "../../src/core/request/batch.ts";
-import type { RequestAnswers } from "../../src/core/request/request-answers.ts";
 import { createInstanceHosts } from "../../src/instance-homes.ts";
+import {
+  type IdentityFields,
+  identityConfig,
+  NO_ANSWERS,
+  openOptions,
+} from "../support/identity-model.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
-import { type SampleTensor, sampleConfig, sampleSignature } from "../support/sample-config.ts";
+import { sampleSignature } from "../support/sample-config.ts";
 import {
   batchOf,
   bytesInput,
@@ -31,60 +28,6 @@ export interface InstanceHomeCases {
   readonly home: InstanceHome;
   /** Load and unload cycles over which memory must stay flat; set by TRIBUNE_LOAD_CYCLES for long runs. */
   readonly loadCycleCount: number;
-}
-
-interface IdentityFields {
-  readonly tensors: readonly Omit<SampleTensor, "name">[];
-  readonly maxBatchSize?: number;
-  readonly parameters?: Readonly<Record<string, string>>;
-  readonly groups?: readonly { name: string; count: number; passive?: boolean }[];
-}
-
-function identityConfig(fields: IdentityFields): ModelConfig {
-  const named = (prefix: string) =>
-    fields.tensors.map((tensor, i) => ({ ...tensor, name: `${prefix}${i}` }));
-  const config = sampleConfig({
-    name: "echo",
-    maxBatchSize: fields.maxBatchSize ?? 0,
-    inputs: named("INPUT"),
-    outputs: named("OUTPUT"),
-  });
-  const parameters = Object.entries(fields.parameters ?? {}).map(
-    ([key, stringValue]) => [key, { stringValue }] as const,
-  );
-  const message = create(ModelConfigSchema, {
-    name: "echo",
-    backend: "identity",
-    parameters: Object.fromEntries(parameters),
-    instanceGroup: (fields.groups ?? [{ name: "echo_0", count: 1 }]).map((group) =>
-      create(ModelInstanceGroupSchema, { ...group, kind: ModelInstanceGroup_Kind.CPU }),
-    ),
-  });
-  return { ...config, message, backend: "identity" };
-}
-
-function openOptions(config: ModelConfig): OpenModelOptions {
-  return {
-    modelName: config.name,
-    modelVersion: "1",
-    modelDirectory: "/nowhere",
-    versionDirectory: "/nowhere/1",
-    config: configToBinary(config.message),
-    device: { kind: "CPU", id: -1 },
-    backendConfig: {},
-    libraryPaths: {},
-  };
-}
-
-/** For instances that return joined outputs: they must not touch it. */
-const NO_ANSWERS: RequestAnswers = {
-  respond: () => refuseAnswer(),
-  fail: () => refuseAnswer(),
-  complete: () => refuseAnswer(),
-};
-
-function refuseAnswer(): never {
-  throw new Error("an instance with joined outputs answered a request by itself");
 }
 
 function run(instance: ModelInstance, batch: Batch): Promise<ExecutionResult> {

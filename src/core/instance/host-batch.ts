@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Datatype } from "../../base/datatype.ts";
-import type { InferenceError } from "../../base/error.ts";
+import { InferenceError } from "../../base/error.ts";
 import type { Shape } from "../../base/shape.ts";
 import type {
   BatchInputTensor,
@@ -59,13 +59,13 @@ export class HostBatch implements ExecutionBatch, Reply {
   }
 
   failRequest(requestIndex: number, error: InferenceError): void {
-    this.errors.set(requestIndex, error);
+    this.errors.set(requestIndex, executionFailure(error));
   }
 
   /** The whole batch is lost: what the backend had put out does not count. */
   failBatch(error: InferenceError): void {
     this.errors.clear();
-    this.errors.set(ALL_REQUESTS, error);
+    this.errors.set(ALL_REQUESTS, executionFailure(error));
     this.parameters.clear();
     this.#outputs.clear();
   }
@@ -108,6 +108,13 @@ export class HostBatch implements ExecutionBatch, Reply {
   get computeOutputNs(): number {
     return this.#endNs - (this.#inferEndNs ?? this.#endNs);
   }
+}
+
+/** What a backend threw, under the label that failed executions have in the metrics. */
+export function executionFailure({ code, message }: InferenceError): InferenceError {
+  return new InferenceError(code, message, {
+    reason: code === "CANCELLED" ? "CANCELED" : "BACKEND",
+  });
 }
 
 /** An input whose view is made only when a backend asks for it; many need but the address. */

@@ -1,12 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
-import { InferenceError, inferenceErrorFrom } from "../../base/error.ts";
+import { inferenceErrorFrom } from "../../base/error.ts";
 import type { LogFields, Logger } from "../../base/log.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BackendInstance } from "../backend/backend-instance.ts";
 import type { BackendModel } from "../backend/backend-model.ts";
 import type { Slab, SlabAllocator, SlabHandle } from "../memory/slab.ts";
 import { errorNoteFrom } from "./error-note.ts";
-import { HostBatch } from "./host-batch.ts";
+import { executionFailure, HostBatch } from "./host-batch.ts";
 import type { HostCommand, HostPort } from "./host-link.ts";
 import { OutputArea } from "./output-area.ts";
 import { ReplyFrameWriter } from "./reply-frame.ts";
@@ -170,10 +170,13 @@ export class HostSession {
 
   #failBatch(batch: HostBatch | undefined, slot: number, thrown: unknown): void {
     const error = inferenceErrorFrom(thrown);
-    const reason = error.code === "CANCELLED" ? "CANCELED" : "BACKEND";
-    const failure = new InferenceError(error.code, error.message, { reason });
-    if (batch !== undefined) batch.failBatch(failure);
-    else this.#port.send({ type: "executionFailed", slot, error: errorNoteFrom(failure) });
+    if (batch !== undefined) batch.failBatch(error);
+    else
+      this.#port.send({
+        type: "executionFailed",
+        slot,
+        error: errorNoteFrom(executionFailure(error)),
+      });
   }
 
   #finish(slotNumber: number, slot: Slot, batch: HostBatch): void {
