@@ -59,7 +59,8 @@ async function read(
 ): Promise<Generation> {
   const arrivalNs = context.clock.nowNs();
   const { name, version } = modelOf(params);
-  const model = context.dataPlane.model(name, version);
+  // Refuses before the body is read: an unknown model is 404 whatever the body holds.
+  context.dataPlane.model(name, version);
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding !== "" && encoding !== "identity") {
     throw new InferenceError(
@@ -68,6 +69,8 @@ async function read(
     );
   }
   const body = await context.bodies.readJson(request);
+  // Looked up again, for the model may have been replaced by a newer one while the body came in.
+  const model = context.dataPlane.model(name, version);
   const generate = readGenerateRequest(new JsonReader(body), model);
   return { http: request, model, generate, arrivalNs };
 }

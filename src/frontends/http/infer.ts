@@ -1,4 +1,5 @@
 import { InferenceError } from "../../base/error.ts";
+import type { Model } from "../../core/model/model.ts";
 import { InferenceRequest } from "../../core/request/inference-request.ts";
 import { RequestSignature } from "../../core/request/request-signature.ts";
 import { HEADER_LENGTH_NAME } from "./codec/infer-request.ts";
@@ -28,14 +29,8 @@ async function infer(
   server: HttpServer,
 ): Promise<Response> {
   const arrivalNs = context.clock.nowNs();
-  const { name, version } = modelOf(params);
-  const model = context.dataPlane.model(name, version);
-  if (model.config.isDecoupled) {
-    throw new InferenceError(
-      "UNSUPPORTED",
-      "HTTP end point doesn't support models with decoupled transaction policy",
-    );
-  }
+  // Refuses before the body is read: an unknown model is 404 whatever the body holds.
+  servedModel(context, params);
   const { headers, signal } = request;
   const body = await context.bodies.read(request);
   try {
@@ -44,6 +39,8 @@ async function infer(
       contentEncoding === null
         ? body.bytes
         : await decompress(body.bytes, contentEncoding, context.bodies.limits.maxInputBytes);
+    // Looked up again, for the model may have been replaced by a newer one while the body came in.
+    const model = servedModel(context, params);
     const decoded = context.requestCodec.decode(model, bytes, headers.get(HEADER_LENGTH_NAME));
     const sink = new InferSink({
       plan: decoded.plan,
@@ -67,6 +64,17 @@ async function infer(
     context.bodies.release(body.reservedBytes);
     resumeIdleTimeout(server, request);
   }
+}
+
+/** @throws InferenceError as `DataPlane.model`; UNSUPPORTED for a decoupled model. */
+function servedModel(context: HttpContext, params: PathParams): Model {
+  const { name, version } = modelOf(params);
+  const model = context.dataPlane.model(name, version);
+  if (!model.config.isDecoupled) return model;
+  throw new InferenceError(
+    "UNSUPPORTED",
+    "HTTP end point doesn't support models with decoupled transaction policy",
+  );
 }
 
 /** The memoised signature, or one of this request's own when headers are forwarded into its parameters. */

@@ -70,7 +70,9 @@ export class FrameReader {
 
   #gather(chunk: Uint8Array): number {
     const wantedBytes =
-      this.#gatheredBytes < FRAME_HEADER_BYTES ? FRAME_HEADER_BYTES : frameLength(this.#gathered, 0);
+      this.#gatheredBytes < FRAME_HEADER_BYTES
+        ? FRAME_HEADER_BYTES
+        : frameLength(this.#gathered, 0);
     if (this.#gathered.length < wantedBytes) {
       const larger = new Uint8Array(wantedBytes);
       larger.set(this.#gathered.subarray(0, this.#gatheredBytes));

@@ -41,7 +41,8 @@ export class SharedArena implements Disposable {
     const freed = this.#free.get(blockBytes)?.pop();
     if (freed !== undefined) return this.#block(freed.segment, freed.offset, byteLength);
     const last = this.#segments[this.#segments.length - 1];
-    if (last === undefined || this.#usedBytes + blockBytes > last.byteLength) this.#grow(blockBytes);
+    if (last === undefined || this.#usedBytes + blockBytes > last.byteLength)
+      this.#grow(blockBytes);
     const offset = this.#usedBytes;
     this.#usedBytes += alignedOffset(blockBytes);
     return this.#block(this.#segments.length - 1, offset, byteLength);

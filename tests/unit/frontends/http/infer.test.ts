@@ -7,7 +7,7 @@ import {
   readInferResponse,
 } from "../../../support/http-test-server.ts";
 import type { InMemoryModel } from "../../../support/in-memory-model.ts";
-import { packBytes } from "../../../support/sample-models.ts";
+import { packBytes, sampleModels } from "../../../support/sample-models.ts";
 import { A, B, blobInput, bytesOf, jsonInput, sumBlobs, sumRequest } from "./sum-request.ts";
 
 let server: HttpTestServer;
@@ -24,6 +24,24 @@ function lastSeen(model: InMemoryModel) {
   if (!request) throw new Error("the model saw no request");
   return request;
 }
+
+test("a model that is replaced while a body comes in answers by its newest version", async () => {
+  const body = JSON.stringify(sumRequest());
+  const rest = Promise.withResolvers<void>();
+  async function* parts() {
+    yield body.slice(0, 20);
+    await rest.promise;
+    yield body.slice(20);
+  }
+  await using own = await HttpTestServer.start();
+  const response = fetch(`${own.url}/v2/models/add_sub/infer`, { method: "POST", body: parts() });
+  await Bun.sleep(20);
+  const newer = sampleModels().find(({ name }) => name === "add_sub");
+  if (newer === undefined) throw new Error("there is no such sample");
+  own.planes.add(Object.assign(newer, { version: 2, versionText: "2" }));
+  rest.resolve();
+  expect((await readInferResponse(await response)).head.model_version).toBe("2");
+});
 
 describe("forms of an inference", () => {
   test("JSON in, JSON out: members in Triton's order, data flat", async () => {
