@@ -13,9 +13,7 @@ import type { InstanceHosts } from "./core/instance/instance-hosts.ts";
 import { LocalInstanceHosts } from "./core/instance/local-instance-hosts.ts";
 import { ProcessHome } from "./core/instance/process-home.ts";
 import { ThreadHome } from "./core/instance/thread-home.ts";
-
-/** First argument by which the compiled executable knows that it is a child that hosts an instance. */
-export const INSTANCE_HOST_ARGUMENT = "instance-host";
+import { INSTANCE_HOST_ARGUMENT } from "./instance-host-argument.ts";
 
 /** Precise enough for queue delays of tens of microseconds; the kernel's default is 50 µs. */
 const TIMER_SLACK_NS = 1000;

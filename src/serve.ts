@@ -1,0 +1,142 @@
+/** Puts the server together: command line → log → models → ports → signals. The only file that names the frontends. */
+import { inferenceErrorFrom } from "./base/error.ts";
+import type { LogOutput } from "./base/log-output.ts";
+import { ServerLog } from "./base/server-log.ts";
+import { SystemClock } from "./base/system-clock.ts";
+import { preciseWallClock } from "./base/wall-clock.ts";
+import { configToJson } from "./core/config/config-json.ts";
+import type { InstanceHosts } from "./core/instance/instance-hosts.ts";
+import { ModelServer } from "./core/model-server.ts";
+import { DescriptorOutput } from "./descriptor-output.ts";
+import { startHttpFrontend } from "./frontends/http/http-frontend.ts";
+import { createInstanceHosts } from "./instance-homes.ts";
+import { OptionError } from "./options/option.ts";
+import type { LogOptions, ServerOptions } from "./options/server-options.ts";
+import { stopOnSignals, surviveUncaught } from "./process-events.ts";
+import { type FrontendPlan, Server } from "./server.ts";
+import { EXTENSIONS, SERVER_VERSION, TRITON_VERSION } from "./version.ts";
+
+/** @throws OptionError when the log file cannot be opened. */
+function openOutput(path: string): LogOutput {
+  if (path === "") return DescriptorOutput.console();
+  try {
+    return DescriptorOutput.file(path);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new OptionError(`--log-file '${path}' cannot be opened for writing: ${reason}`);
+  }
+}
+
+function createLog(options: LogOptions, output: LogOutput): ServerLog {
+  return new ServerLog({
+    settings: {
+      logFile: options.file,
+      logInfo: options.info,
+      logWarning: options.warning,
+      logError: options.error,
+      logVerboseLevel: options.verboseLevel,
+      logFormat: options.format,
+    },
+    output,
+    escapeMessages: options.escapeMessages,
+    pid: process.pid,
+    nowMs: preciseWallClock(),
+  });
+}
+
+/** The ports that the options ask for, in the order in which Triton opens them. */
+function frontendPlans(
+  options: ServerOptions,
+  models: ModelServer,
+  log: ServerLog,
+): readonly FrontendPlan[] {
+  const { http } = options;
+  const clock = new SystemClock();
+  const plans: FrontendPlan[] = [];
+  if (http.isAllowed) {
+    plans.push({
+      service: "HTTPService",
+      label: "HTTP",
+      address: http.address,
+      port: http.port,
+      open: () =>
+        startHttpFrontend({
+          dataPlane: models,
+          controlPlane: models,
+          logger: log,
+          clock,
+          formatConfig: (model) => configToJson(model.config.message),
+          address: http.address,
+          port: http.port,
+          reusePort: http.reusePort,
+          maxInputBytes: http.maxInputBytes,
+          headerForwardPattern: http.headerForwardPattern,
+          restrictedApis: http.restrictedApis,
+        }),
+    });
+  }
+  return plans;
+}
+
+function createModels(options: ServerOptions, hosts: InstanceHosts, log: ServerLog): ModelServer {
+  const { repository } = options;
+  return new ModelServer({
+    metadata: { name: options.id, version: TRITON_VERSION, extensions: EXTENSIONS },
+    repositoryPaths: repository.paths,
+    controlMode: repository.controlMode,
+    startupModels: repository.startupModels,
+    isReadinessStrict: repository.strictReadiness,
+    loadThreadCount: repository.loadThreadCount,
+    loadRetryCount: repository.loadRetryCount,
+    configName: repository.configName,
+    isAutoCompleteOn: repository.autoCompleteConfig,
+    backendConfig: options.backendConfig,
+    libraryPaths: options.libraryPaths,
+    gpuCount: 0,
+    hosts,
+    clock: new SystemClock(),
+    logger: log,
+    log,
+  });
+}
+
+function createServer(options: ServerOptions, log: ServerLog): Server {
+  const clock = new SystemClock();
+  const hosts = createInstanceHosts({ clock, logger: log });
+  const models = createModels(options, hosts, log);
+  return new Server({
+    models,
+    frontends: frontendPlans(options, models, log),
+    disposeHosts: () => hosts.dispose(),
+    log,
+    clock,
+    exitOnError: options.repository.exitOnError,
+    exitTimeoutSeconds: options.exitTimeoutSeconds,
+  });
+}
+
+/**
+ * Serves until a signal ends the process; resolves once the server is ready, or never.
+ * @param warnings lines about the command line, to log at start.
+ * @throws OptionError when the log file cannot be opened.
+ */
+export async function serve(options: ServerOptions, warnings: readonly string[]): Promise<void> {
+  const output = openOutput(options.log.file);
+  const log = createLog(options.log, output);
+  surviveUncaught(process, log);
+  log.info(`tribune ${SERVER_VERSION}`, { triton: TRITON_VERSION, bun: Bun.version });
+  for (const warning of warnings) log.warning(warning);
+
+  const exit = (status: number): never => {
+    output.close();
+    process.exit(status);
+  };
+  try {
+    const server = createServer(options, log);
+    stopOnSignals({ events: process, logger: log, stop: () => server.stop(), exit });
+    await server.start();
+  } catch (thrown) {
+    log.error(`error: creating server: ${inferenceErrorFrom(thrown).statusText}`);
+    exit(1);
+  }
+}
