@@ -6,9 +6,27 @@ function columnWidths(lines: readonly (readonly string[])[], columnCount: number
   );
 }
 
-/** The lines of one row: a cell with line breaks takes several. */
+/** A cell wider than this is broken at its spaces. */
+const MAX_CELL_COLUMNS = 100;
+
+function wrapped(text: string): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && Bun.stringWidth(longer) > MAX_CELL_COLUMNS) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  return [...lines, line];
+}
+
+/** The lines of one row: a cell that is long, or has line breaks, takes several. */
 function cellLines(row: readonly string[]): readonly (readonly string[])[] {
-  const cells = row.map((cell) => cell.trimEnd().split("\n"));
+  const cells = row.map((cell) => cell.trimEnd().split("\n").flatMap(wrapped));
   const lineCount = Math.max(...cells.map((lines) => lines.length));
   return Array.from({ length: lineCount }, (_, at) => cells.map((lines) => lines[at] ?? ""));
 }

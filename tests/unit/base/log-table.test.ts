@@ -40,3 +40,12 @@ test("a table without rows has its heads", () => {
     "+-------+\n| Model |\n+-------+\n+-------+",
   );
 });
+
+test("a long cell is broken at its spaces, a long word is not", () => {
+  const lines = formatTable({
+    columns: ["S"],
+    rows: [["word ".repeat(50)], ["x".repeat(150)]],
+  }).split("\n");
+  expect(lines.slice(3, 6).map((line) => line.split("word").length - 1)).toEqual([20, 20, 10]);
+  expect(lines.at(-2)).toContain("x".repeat(150));
+});
