@@ -1,0 +1,54 @@
+import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/log.ts";
+import type { ControlPlane } from "../../core/control-plane.ts";
+import type { DataPlane } from "../../core/data-plane.ts";
+import { MAX_MESSAGE_BYTES } from "./codec/grpc-frame.ts";
+import { InferRequestDecoder } from "./codec/infer-request-decoder.ts";
+import { HeaderForwarding } from "./header-forwarding.ts";
+import type { RestrictedApis } from "./rpc-access.ts";
+
+/** What the inference service is made of, whatever carries it. */
+export interface GrpcServiceOptions {
+  readonly dataPlane: DataPlane;
+  readonly controlPlane: ControlPlane;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** `--grpc-header-forward-pattern`; "" forwards nothing. */
+  readonly headerForwardPattern?: string;
+  /** `--grpc-restricted-protocol`. */
+  readonly restrictedApis?: RestrictedApis;
+  /** `--grpc-infer-response-compression-level`, of ModelInfer and ModelStreamInfer; `none` by default. */
+  readonly responseCompressionLevel?: ResponseCompressionLevel;
+  /** The longest message a client may send; 2^31 − 1 by default. */
+  readonly maxReceiveBytes?: number;
+}
+
+/** Levels of `--grpc-infer-response-compression-level`. */
+export type ResponseCompressionLevel = "none" | "low" | "medium" | "high";
+
+const NO_RESTRICTIONS: RestrictedApis = new Map();
+
+/** What the rpcs share. One for a port; the HTTP port's Connect handler has its own. */
+export class GrpcContext {
+  readonly dataPlane: DataPlane;
+  readonly controlPlane: ControlPlane;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly forwarding: HeaderForwarding;
+  readonly restrictedApis: RestrictedApis;
+  readonly responseCompressionLevel: ResponseCompressionLevel;
+  readonly maxReceiveBytes: number;
+  readonly decoder = new InferRequestDecoder();
+
+  /** @throws InferenceError INVALID_ARG for a pattern that is no regular expression. */
+  constructor(options: GrpcServiceOptions) {
+    this.dataPlane = options.dataPlane;
+    this.controlPlane = options.controlPlane;
+    this.logger = options.logger;
+    this.clock = options.clock;
+    this.forwarding = new HeaderForwarding(options.headerForwardPattern ?? "");
+    this.restrictedApis = options.restrictedApis ?? NO_RESTRICTIONS;
+    this.responseCompressionLevel = options.responseCompressionLevel ?? "none";
+    this.maxReceiveBytes = options.maxReceiveBytes ?? MAX_MESSAGE_BYTES;
+  }
+}

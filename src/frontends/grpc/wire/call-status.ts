@@ -1,0 +1,63 @@
+import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { type InferenceError, inferenceErrorFrom } from "../../../base/error.ts";
+import { GRPC_STATUS, grpcStatusOf, HTTP_STATUS } from "../../status.ts";
+import { encodeGrpcMessage } from "./grpc-message.ts";
+
+/** How a call ended, in gRPC's terms. */
+export interface CallStatus {
+  /** Number of the gRPC status. */
+  readonly code: number;
+  readonly message: string;
+}
+
+/** The good end. */
+export const STATUS_OK: CallStatus = { code: GRPC_STATUS.ok, message: "" };
+
+const CONTENT_TYPE = "application/grpc";
+
+/** Headers before the messages of an answer. */
+export const RESPONSE_HEADERS: OutgoingHttpHeaders = {
+  ":status": HTTP_STATUS.ok,
+  "content-type": CONTENT_TYPE,
+};
+
+const OK_TRAILERS: OutgoingHttpHeaders = { "grpc-status": String(GRPC_STATUS.ok) };
+
+/** Status of a thrown error; of one that nobody meant to throw, INTERNAL. */
+export function callStatusFrom(thrown: unknown): CallStatus {
+  const error: InferenceError = inferenceErrorFrom(thrown);
+  return { code: grpcStatusOf(error.code), message: error.message };
+}
+
+/** Trailers of an answer. */
+export function trailersOf({ code, message }: CallStatus): OutgoingHttpHeaders {
+  if (code === GRPC_STATUS.ok) return OK_TRAILERS;
+  return { "grpc-status": String(code), "grpc-message": encodeGrpcMessage(message) };
+}
+
+/** The one header block of an answer without messages ("Trailers-Only"). */
+export function trailersOnlyHeaders(status: CallStatus): OutgoingHttpHeaders {
+  return { ...RESPONSE_HEADERS, ...trailersOf(status) };
+}
+
+/** Makes a header block the whole answer. */
+export const WITHOUT_BODY = { endStream: true, sendDate: false } as const;
+
+/**
+ * Ends a call that has sent nothing yet, and tells a client that is still sending to stop. Does nothing when the client
+ * has gone.
+ */
+export function refuseCall(stream: ServerHttp2Stream, status: CallStatus): void {
+  endWithHeaders(stream, trailersOnlyHeaders(status));
+}
+
+/** Answers by headers alone. */
+export function endWithHeaders(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
+  if (stream.destroyed || stream.closed || stream.headersSent) return;
+  stream.respond(headers, WITHOUT_BODY);
+  if (stream.readableEnded) return;
+  // In the same turn the reset would overtake the headers.
+  setImmediate(() => {
+    if (!stream.destroyed && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+  });
+}

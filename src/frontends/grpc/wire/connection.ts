@@ -1,0 +1,174 @@
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { Clock } from "../../../base/clock.ts";
+import type { Logger } from "../../../base/log.ts";
+
+/** When a connection is asked whether it lives, and when it must go. All in ms. */
+export interface ConnectionLimits {
+  /** `--grpc-keepalive-time`: a connection without a sign of life is pinged after so long. */
+  readonly keepaliveTimeMs: number;
+  /** `--grpc-keepalive-timeout`: a ping must be answered within this. */
+  readonly keepaliveTimeoutMs: number;
+  /** `--grpc-keepalive-permit-without-calls`: idle connections are pinged too, and may ping. */
+  readonly keepalivePermitWithoutCalls: boolean;
+  /** `--grpc-http2-min-recv-ping-interval-without-data`: a client's pings may not come more often. */
+  readonly minRecvPingIntervalMs: number;
+  /** `--grpc-http2-max-ping-strikes`: so many pings too many end the connection; 0 = none does. */
+  readonly maxPingStrikeCount: number;
+  /** `--grpc-max-connection-age`; 0 = a connection is never too old. */
+  readonly maxConnectionAgeMs: number;
+  /** `--grpc-max-connection-age-grace`: calls of a connection that is too old may last so long; 0 = for ever. */
+  readonly maxConnectionAgeGraceMs: number;
+}
+
+/** Triton's defaults. */
+export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
+  keepaliveTimeMs: 7_200_000,
+  keepaliveTimeoutMs: 20_000,
+  keepalivePermitWithoutCalls: false,
+  minRecvPingIntervalMs: 300_000,
+  maxPingStrikeCount: 2,
+  maxConnectionAgeMs: 0,
+  maxConnectionAgeGraceMs: 0,
+};
+
+/** What a connection is made with. */
+export interface ConnectionOptions {
+  readonly limits: ConnectionLimits;
+  readonly windowBytes: number;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly onStream: (
+    connection: Connection,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+  ) => void;
+}
+
+const NS_PER_MS = 1e6;
+/** gRPC's least interval of pings on an idle connection. */
+const IDLE_PING_INTERVAL_MS = 7_200_000;
+/** gRPC spreads the end of old connections by a tenth, so that clients do not come back all at once. */
+const AGE_SPREAD = 0.1;
+const MAX_TIMER_MS = 0x7fffffff;
+
+/** One client connection: pings it, counts its pings, ends it when it is too old, and hands its streams on. */
+export class Connection {
+  readonly #session: ServerHttp2Session;
+  readonly #options: ConnectionOptions;
+  readonly #timers = new Set<Timer>();
+  #openStreamCount = 0;
+  #lastPingNs: number | undefined;
+  #pingStrikeCount = 0;
+
+  constructor(session: ServerHttp2Session, options: ConnectionOptions) {
+    this.#session = session;
+    this.#options = options;
+    session.setLocalWindowSize(options.windowBytes);
+    session.on("stream", (stream, headers, _flags, rawHeaders) => {
+      this.#openStreamCount++;
+      stream.on("close", this.#onStreamClose);
+      options.onStream(this, stream, headers, rawHeaders);
+    });
+    session.on("ping", () => this.#onPing());
+    session.on("error", (error) => {
+      options.logger.verbose(1, "gRPC connection failed", { error: String(error) });
+    });
+    session.on("close", () => this.#clearTimers());
+    this.#armKeepalive();
+    this.#armAge();
+  }
+
+  /** A frame of an answer has gone out: the client's pings are forgiven. */
+  readonly onFrameSent = (): void => {
+    this.#pingStrikeCount = 0;
+    this.#lastPingNs = undefined;
+  };
+
+  readonly #onStreamClose = (): void => {
+    this.#openStreamCount--;
+  };
+
+  /** Lets the calls in flight finish and takes no more; the client is told (GOAWAY). */
+  close(): void {
+    if (!this.#session.destroyed) this.#session.close();
+  }
+
+  /** Ends the connection with everything on it. */
+  destroy(): void {
+    if (!this.#session.destroyed) this.#session.destroy();
+  }
+
+  #after(delayMs: number, callback: () => void): Timer {
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        callback();
+      },
+      Math.min(delayMs, MAX_TIMER_MS),
+    );
+    // An idle connection must not keep the process alive.
+    timer.unref();
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #clearTimers(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #armKeepalive(): void {
+    const { keepaliveTimeMs, keepalivePermitWithoutCalls } = this.#options.limits;
+    this.#after(keepaliveTimeMs, () => {
+      if (this.#openStreamCount > 0 || keepalivePermitWithoutCalls) this.#ping();
+      else this.#armKeepalive();
+    });
+  }
+
+  #ping(): void {
+    const session = this.#session;
+    if (session.destroyed) return;
+    const timer = this.#after(this.#options.limits.keepaliveTimeoutMs, () => {
+      this.#options.logger.verbose(1, "gRPC connection does not answer its keepalive ping");
+      this.destroy();
+    });
+    session.ping((error) => {
+      clearTimeout(timer);
+      this.#timers.delete(timer);
+      if (!error && !session.destroyed) this.#armKeepalive();
+    });
+  }
+
+  #armAge(): void {
+    const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = this.#options.limits;
+    if (maxConnectionAgeMs <= 0) return;
+    const spread = 1 + AGE_SPREAD * (2 * Math.random() - 1);
+    this.#after(maxConnectionAgeMs * spread, () => {
+      this.close();
+      if (maxConnectionAgeGraceMs > 0) this.#after(maxConnectionAgeGraceMs, () => this.destroy());
+    });
+  }
+
+  /** Too many pings without anything sent between them: ENHANCE_YOUR_CALM, as gRPC servers do. */
+  #onPing(): void {
+    const { limits, clock, logger } = this.#options;
+    if (limits.maxPingStrikeCount === 0) return;
+    const nowNs = clock.nowNs();
+    const isIdle = this.#openStreamCount === 0 && !limits.keepalivePermitWithoutCalls;
+    const intervalMs = isIdle ? IDLE_PING_INTERVAL_MS : limits.minRecvPingIntervalMs;
+    const lastNs = this.#lastPingNs;
+    this.#lastPingNs = nowNs;
+    if (lastNs === undefined || nowNs - lastNs >= intervalMs * NS_PER_MS) return;
+    if (++this.#pingStrikeCount <= limits.maxPingStrikeCount) return;
+    logger.verbose(1, "gRPC connection closed: too many pings");
+    const session = this.#session;
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM, 0, Buffer.from("too_many_pings"));
+    this.destroy();
+  }
+}

@@ -1,0 +1,150 @@
+import { readFileSync } from "node:fs";
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type ServerHttp2Session,
+  type ServerOptions,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { InferenceError } from "../../../base/error.ts";
+import type { Logger } from "../../../base/log.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+
+/** PEM files of the gRPC port's TLS, by path. */
+export interface GrpcTlsFiles {
+  readonly serverCert: string;
+  readonly serverKey: string;
+  /** Authorities whose clients are known; needed where {@link isMutual}. */
+  readonly rootCert?: string;
+  /** Clients must show a certificate. */
+  readonly isMutual: boolean;
+}
+
+/** Where and how to listen. */
+export interface Http2ListenerOptions {
+  readonly address: string;
+  /** 0 takes any free one. */
+  readonly port: number;
+  readonly reusePort: boolean;
+  readonly tls: GrpcTlsFiles | undefined;
+  readonly logger: Logger;
+  readonly connection: Omit<ConnectionOptions, "windowBytes" | "logger">;
+}
+
+/** Both windows of a connection: at the default of 64 KiB a large message costs a third more. */
+const WINDOW_BYTES = 4 * 1024 * 1024;
+/** Calls of one connection at once; further ones wait in the client. */
+const MAX_CONCURRENT_STREAMS = 1000;
+const MAX_HEADER_LIST_BYTES = 64 * 1024;
+/**
+ * Resets a client may send at once and per second. At node's defaults (1000 and 33) a client that cancels much loses
+ * its connection, and with it all its other calls.
+ */
+const STREAM_RESET_BURST = 100_000;
+const STREAM_RESET_RATE = 10_000;
+
+/** Options that node's http2 knows and its types do not. */
+interface ResetLimits {
+  readonly streamResetBurst: number;
+  readonly streamResetRate: number;
+}
+
+const SERVER_OPTIONS = {
+  settings: {
+    initialWindowSize: WINDOW_BYTES,
+    maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
+    maxHeaderListSize: MAX_HEADER_LIST_BYTES,
+  },
+  streamResetBurst: STREAM_RESET_BURST,
+  streamResetRate: STREAM_RESET_RATE,
+  strictSingleValueFields: false,
+} satisfies ServerOptions & ResetLimits;
+
+function readPem(what: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (thrown) {
+    throw new InferenceError("INVALID_ARG", `cannot read ${what} '${path}' of the gRPC port`, {
+      cause: thrown,
+    });
+  }
+}
+
+function createHttp2Server(tls: GrpcTlsFiles | undefined): Http2Server | Http2SecureServer {
+  if (!tls) return createServer(SERVER_OPTIONS);
+  return createSecureServer({
+    ...SERVER_OPTIONS,
+    cert: readPem("--grpc-server-cert", tls.serverCert),
+    key: readPem("--grpc-server-key", tls.serverKey),
+    ...(tls.rootCert ? { ca: readPem("--grpc-root-cert", tls.rootCert) } : {}),
+    requestCert: tls.isMutual,
+    rejectUnauthorized: tls.isMutual,
+  });
+}
+
+/** The HTTP/2 server of the gRPC port and its connections. */
+export class Http2Listener {
+  readonly #server: Http2Server | Http2SecureServer;
+  readonly #options: Http2ListenerOptions;
+  readonly #connections = new Set<Connection>();
+
+  /** @throws InferenceError INVALID_ARG when a PEM file cannot be read. */
+  constructor(options: Http2ListenerOptions) {
+    this.#options = options;
+    const server = createHttp2Server(options.tls);
+    this.#server = server;
+    server.on("session", (session) => this.#onSession(session));
+    // Faults of a single client; unheard they would end the process.
+    const report = (error: unknown) => {
+      options.logger.verbose(1, "gRPC client connection failed", { error: String(error) });
+    };
+    server.on("sessionError", report);
+    server.on("clientError", report);
+    server.on("tlsClientError", report);
+  }
+
+  /** @returns the port. @throws Error of the system, EADDRINUSE for example. */
+  listen(): Promise<number> {
+    const { address, port, reusePort } = this.#options;
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host: address, port, reusePort }, () => {
+        server.off("error", reject);
+        server.on("error", (error) => {
+          this.#options.logger.error("gRPC port failed", { error: String(error) });
+        });
+        resolve((server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size;
+  }
+
+  /**
+   * Takes no more connections or calls, lets those in flight finish, and ends what is left after `graceMs`. Resolves when
+   * all connections have gone.
+   */
+  async stop(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    for (const connection of this.#connections) connection.close();
+    const timer = setTimeout(() => {
+      for (const connection of this.#connections) connection.destroy();
+    }, graceMs);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #onSession(session: ServerHttp2Session): void {
+    const { connection: options, logger } = this.#options;
+    const connection = new Connection(session, { ...options, logger, windowBytes: WINDOW_BYTES });
+    this.#connections.add(connection);
+    session.once("close", () => this.#connections.delete(connection));
+  }
+}
