@@ -6,9 +6,11 @@ import { SystemClock } from "./base/system-clock.ts";
 import { preciseWallClock } from "./base/wall-clock.ts";
 import { configToJson } from "./core/config/config-json.ts";
 import type { InstanceHosts } from "./core/instance/instance-hosts.ts";
+import type { Model } from "./core/model/model.ts";
 import { ModelServer } from "./core/model-server.ts";
 import { DescriptorOutput } from "./descriptor-output.ts";
 import { startHttpFrontend } from "./frontends/http/http-frontend.ts";
+import { MetricsFrontend } from "./frontends/metrics/metrics-frontend.ts";
 import { createInstanceHosts } from "./instance-homes.ts";
 import { OptionError } from "./options/option.ts";
 import type { LogOptions, ServerOptions } from "./options/server-options.ts";
@@ -44,41 +46,71 @@ function createLog(options: LogOptions, output: LogOutput): ServerLog {
   });
 }
 
-/** The ports that the options ask for, in the order in which Triton opens them. */
-function frontendPlans(
-  options: ServerOptions,
-  models: ModelServer,
-  log: ServerLog,
-): readonly FrontendPlan[] {
-  const { http } = options;
-  const clock = new SystemClock();
-  const plans: FrontendPlan[] = [];
-  if (http.isAllowed) {
-    plans.push({
-      service: "HTTPService",
-      label: "HTTP",
-      address: http.address,
-      port: http.port,
-      open: () =>
-        startHttpFrontend({
-          dataPlane: models,
-          controlPlane: models,
-          logger: log,
-          clock,
-          formatConfig: (model) => configToJson(model.config.message),
-          address: http.address,
-          port: http.port,
-          reusePort: http.reusePort,
-          maxInputBytes: http.maxInputBytes,
-          headerForwardPattern: http.headerForwardPattern,
-          restrictedApis: http.restrictedApis,
-        }),
-    });
-  }
-  return plans;
+function httpPlan({ http }: ServerOptions, models: ModelServer, log: ServerLog): FrontendPlan {
+  const { address, port } = http;
+  return {
+    service: "HTTPService",
+    label: "HTTP",
+    address,
+    port,
+    open: () =>
+      startHttpFrontend({
+        dataPlane: models,
+        controlPlane: models,
+        logger: log,
+        clock: new SystemClock(),
+        formatConfig: (model) => configToJson(model.config.message),
+        address,
+        port,
+        reusePort: http.reusePort,
+        maxInputBytes: http.maxInputBytes,
+        headerForwardPattern: http.headerForwardPattern,
+        restrictedApis: http.restrictedApis,
+      }),
+  };
 }
 
-function createModels(options: ServerOptions, hosts: InstanceHosts, log: ServerLog): ModelServer {
+function metricsPlan(
+  { metrics, resources }: ServerOptions,
+  models: ModelServer,
+  log: ServerLog,
+  onOpen: (frontend: MetricsFrontend) => void,
+): FrontendPlan {
+  const { address, port, config } = metrics;
+  return {
+    service: "Metrics Service",
+    label: "metrics",
+    address,
+    port,
+    async open() {
+      const frontend = MetricsFrontend.start({
+        hostname: address,
+        port,
+        serverVersion: SERVER_VERSION,
+        intervalMs: metrics.intervalMs,
+        hasCpuMetrics: metrics.allowCpuMetrics,
+        pinnedPoolBytes: resources.pinnedMemoryPoolBytes,
+        hasLatencyCounters: config.counterLatencies,
+        latencies: {
+          hasSummaries: config.summaryLatencies,
+          hasHistograms: config.histogramLatencies,
+          quantiles: config.summaryQuantiles.map(({ quantile }) => quantile),
+        },
+        models: () => models.statisticsModels("", ""),
+        logger: log,
+      });
+      onOpen(frontend);
+      return { address, port: frontend.port, stop: () => frontend.stop() };
+    },
+  };
+}
+
+function createModels(
+  options: ServerOptions,
+  hosts: InstanceHosts,
+  log: ServerLog,
+  onModelReady: (model: Model) => void,
+): ModelServer {
   const { repository } = options;
   return new ModelServer({
     metadata: { name: options.id, version: TRITON_VERSION, extensions: EXTENSIONS },
@@ -97,16 +129,28 @@ function createModels(options: ServerOptions, hosts: InstanceHosts, log: ServerL
     clock: new SystemClock(),
     logger: log,
     log,
+    onModelReady,
   });
 }
 
 function createServer(options: ServerOptions, log: ServerLog): Server {
   const clock = new SystemClock();
   const hosts = createInstanceHosts({ clock, logger: log });
-  const models = createModels(options, hosts, log);
+  let metrics: MetricsFrontend | undefined;
+  const models = createModels(options, hosts, log, (model) => metrics?.modelReady(model));
+  const frontends: FrontendPlan[] = [];
+  // Metrics open first, so that they are there for whoever waits for the others.
+  if (options.metrics.isAllowed) {
+    frontends.push(
+      metricsPlan(options, models, log, (frontend) => {
+        metrics = frontend;
+      }),
+    );
+  }
+  if (options.http.isAllowed) frontends.push(httpPlan(options, models, log));
   return new Server({
     models,
-    frontends: frontendPlans(options, models, log),
+    frontends,
     disposeHosts: () => hosts.dispose(),
     log,
     clock,

@@ -33,6 +33,8 @@ export interface ModelServerOptions extends LoadModelContext {
   /** `--model-config-name`; "" = config.pbtxt. */
   readonly configName: string;
   readonly log: LogControl;
+  /** Told of each model version that is about to serve, before its first request. Must not throw. */
+  readonly onModelReady?: (model: Model) => void;
 }
 
 /** A model that did not load at the start. */
@@ -63,6 +65,7 @@ export class ModelServer implements DataPlane, ControlPlane {
       loadThreadCount: options.loadThreadCount,
       loadRetryCount: options.loadRetryCount,
       isOnDisk: (name) => this.#repository.find(name).length > 0,
+      onReady: options.onModelReady,
     });
     this.#loader = new ModelLoader({
       configName: options.configName,

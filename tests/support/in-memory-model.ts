@@ -107,6 +107,7 @@ export class InMemoryModel implements Model, Scheduler {
   readonly config: ModelConfig;
   readonly executionSignature: ExecutionSignature;
   readonly statistics = new InMemoryStatistics();
+  readonly loadDurationNs = 0;
   readonly scheduler: Scheduler = this;
   isHealthy = true;
   /** Requests seen, in order; for tests that look at what arrived. At most the newest 100. */

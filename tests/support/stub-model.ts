@@ -15,6 +15,7 @@ export class StubModel implements Model, Scheduler {
   readonly executionSignature: ExecutionSignature;
   readonly scheduler: Scheduler = this;
   readonly statistics = new ModelCounters();
+  readonly loadDurationNs = 0;
   readonly pendingCount = 0;
   readonly submitted: InferenceRequest[] = [];
   inflightCount = 0;

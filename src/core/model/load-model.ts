@@ -45,6 +45,7 @@ export async function loadModel(
   version: number,
   context: LoadModelContext,
 ): Promise<LoadedModel> {
+  const beginNs = context.clock.nowNs();
   // Versions of one model load side by side and completion changes the message.
   const message = configFromBinary(configToBinary(source.config.message));
   refuseUnserved(message);
@@ -95,6 +96,7 @@ export async function loadModel(
     executionSignature,
     scheduler,
     statistics,
+    loadDurationNs: context.clock.nowNs() - beginNs,
     pool,
     resources: resources.move(),
   });

@@ -15,6 +15,7 @@ export interface LoadedModelFields {
   readonly executionSignature: ExecutionSignature;
   readonly scheduler: Scheduler;
   readonly statistics: ModelStatistics;
+  readonly loadDurationNs: number;
   readonly pool: InstancePool;
   /** Everything that `dispose` frees, the newest first. The model owns it from now on. */
   readonly resources: AsyncDisposableStack;
@@ -28,6 +29,7 @@ export class LoadedModel implements Model {
   readonly executionSignature: ExecutionSignature;
   readonly scheduler: Scheduler;
   readonly statistics: ModelStatistics;
+  readonly loadDurationNs: number;
   #config: ModelConfig;
   readonly #pool: InstancePool;
   readonly #resources: AsyncDisposableStack;
@@ -41,6 +43,7 @@ export class LoadedModel implements Model {
     this.executionSignature = fields.executionSignature;
     this.scheduler = fields.scheduler;
     this.statistics = fields.statistics;
+    this.loadDurationNs = fields.loadDurationNs;
     this.#config = fields.config;
     this.#pool = fields.pool;
     this.#resources = fields.resources;

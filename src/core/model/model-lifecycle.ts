@@ -32,6 +32,8 @@ export interface ModelLifecycleOptions {
   readonly loadRetryCount: number;
   /** Whether a repository still has a model; records of others are dropped once they are unloaded. */
   readonly isOnDisk: (modelName: string) => boolean;
+  /** Told of each model that is about to serve, before its first request. */
+  readonly onReady?: ((model: Model) => void) | undefined;
 }
 
 /** How the opening of one version ended. */
@@ -183,6 +185,7 @@ export class ModelLifecycle {
   /** All new versions take over at once; those that the plan does not want leave. */
   #takeOver(record: ModelRecord, plan: LoadPlan, outcomes: readonly Outcome[]): void {
     const replaced: Model[] = [];
+    for (const { model } of outcomes) if (model !== undefined) this.#options.onReady?.(model);
     for (const { version, model } of outcomes) {
       const versionRecord = record.getOrCreate(version);
       if (versionRecord.model !== undefined) replaced.push(versionRecord.model);

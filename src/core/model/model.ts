@@ -15,6 +15,8 @@ export interface Model {
   readonly executionSignature: ExecutionSignature;
   readonly scheduler: Scheduler;
   readonly statistics: ModelStatistics;
+  /** From the begin of the load to READY (`nv_model_load_duration_secs`). */
+  readonly loadDurationNs: number;
   /** False when its backend says that it cannot serve just now (all instances down). */
   readonly isHealthy: boolean;
   /** Validates against this model (memoised on the signature) and enqueues. @throws InferenceError; see Scheduler.enqueue. */

@@ -44,6 +44,9 @@ export class ModelLatencies implements Disposable {
     if (settings.hasSummaries) {
       for (const { part, read } of SUMMARIES) {
         const summary = this.#summary(part, labels, settings.quantiles);
+        // A series exists from its first value on; reset keeps it and forgets the value.
+        summary.observe(labels, 0);
+        summary.reset();
         observers.push((record) => summary.observe(labels, read(record) / NS_PER_MICROSECOND));
       }
     }

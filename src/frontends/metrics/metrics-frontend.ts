@@ -34,12 +34,14 @@ export class MetricsFrontend {
   readonly #options: MetricsFrontendOptions;
   readonly #host: HostMetrics;
   readonly #process: ProcessMetrics;
-  readonly #latencies = new Map<MeteredModel, ModelLatencies>();
+  /** By model, so that those of a model that is gone go with it. */
+  readonly #latencies = new WeakMap<MeteredModel, ModelLatencies>();
   readonly #server: Bun.Server<undefined>;
 
   private constructor(options: MetricsFrontendOptions) {
     this.#options = options;
     this.#process = new ProcessMetrics(options.serverVersion);
+    for (const model of options.models()) this.modelReady(model);
     this.#server = Bun.serve({
       hostname: options.hostname,
       port: options.port,
@@ -63,6 +65,11 @@ export class MetricsFrontend {
     return `${this.#options.hostname}:${this.#server.port}`;
   }
 
+  /** The one it got, also where 0 was asked for. */
+  get port(): number {
+    return this.#server.port ?? this.#options.port;
+  }
+
   /** To be told of each model that became ready, so that summaries and histograms miss no request. Idempotent. */
   modelReady(model: MeteredModel): void {
     const { latencies } = this.#options;
@@ -74,32 +81,20 @@ export class MetricsFrontend {
   async stop(): Promise<void> {
     await this.#server.stop(true);
     this.#host[Symbol.dispose]();
-    for (const latencies of this.#latencies.values()) latencies[Symbol.dispose]();
-    this.#latencies.clear();
+    for (const model of this.#options.models()) this.#latencies.get(model)?.[Symbol.dispose]();
   }
 
   /** The whole page. */
   async text(): Promise<string> {
     const models = this.#options.models();
-    for (const model of models) this.modelReady(model);
-    this.#forgetUnloaded(models);
     const pages = await Promise.all([
       inferenceMetrics(models, this.#options.hasLatencyCounters),
-      ...[...this.#latencies.values()].map((latencies) => latencies.text()),
+      ...models.map((model) => this.#latencies.get(model)?.text() ?? ""),
       this.#host.text(),
       this.#process.text(),
       this.#options.extraPages?.() ?? "",
     ]);
     return mergeExpositions(pages);
-  }
-
-  #forgetUnloaded(models: readonly MeteredModel[]): void {
-    const present = new Set(models);
-    for (const [model, latencies] of this.#latencies) {
-      if (present.has(model)) continue;
-      latencies[Symbol.dispose]();
-      this.#latencies.delete(model);
-    }
   }
 
   /** Other paths answer an empty 200, as in Triton; scrapers and probes rely on nothing there. */

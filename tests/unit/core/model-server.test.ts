@@ -124,6 +124,24 @@ describe("the start", () => {
   });
 });
 
+test("each version is announced before it serves, again when it is loaded anew", async () => {
+  const announced: string[] = [];
+  using world: ServerWorld = new ServerWorld({
+    controlMode: "explicit",
+    startupModels: ["m"],
+    onModelReady: ({ name, versionText }) => {
+      const isServing = world.index(true).length > 0;
+      announced.push(`${name} ${versionText} ${isServing ? "serves" : "is new"}`);
+    },
+  });
+  world.put("m", ALL, [1, 2]);
+  await world.server.start();
+  expect(announced).toEqual(["m 1 is new", "m 2 is new"]);
+  await world.server.unloadModel("m", false);
+  await world.server.loadModel("m", {});
+  expect(announced.slice(2)).toHaveLength(2);
+});
+
 describe("the index", () => {
   test("lists what is on disk now, in order, and only READY versions where asked", async () => {
     using world = new ServerWorld();
