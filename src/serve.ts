@@ -1,16 +1,15 @@
-/** Puts the server together: command line → log → models → ports → signals. The only file that names the frontends. */
+/** Puts the server together: log → models → ports → signals. */
 import { inferenceErrorFrom } from "./base/error.ts";
 import type { LogOutput } from "./base/log-output.ts";
 import { ServerLog } from "./base/server-log.ts";
 import { SystemClock } from "./base/system-clock.ts";
 import { preciseWallClock } from "./base/wall-clock.ts";
-import { configToJson } from "./core/config/config-json.ts";
 import type { InstanceHosts } from "./core/instance/instance-hosts.ts";
 import type { Model } from "./core/model/model.ts";
 import { ModelServer } from "./core/model-server.ts";
 import { DescriptorOutput } from "./descriptor-output.ts";
-import { startHttpFrontend } from "./frontends/http/http-frontend.ts";
-import { MetricsFrontend } from "./frontends/metrics/metrics-frontend.ts";
+import { grpcPlan, httpPlan, metricsPlan } from "./frontend-plans.ts";
+import type { MetricsFrontend } from "./frontends/metrics/metrics-frontend.ts";
 import { createInstanceHosts } from "./instance-homes.ts";
 import { OptionError } from "./options/option.ts";
 import type { LogOptions, ServerOptions } from "./options/server-options.ts";
@@ -44,65 +43,6 @@ function createLog(options: LogOptions, output: LogOutput): ServerLog {
     pid: process.pid,
     nowMs: preciseWallClock(),
   });
-}
-
-function httpPlan({ http }: ServerOptions, models: ModelServer, log: ServerLog): FrontendPlan {
-  const { address, port } = http;
-  return {
-    service: "HTTPService",
-    label: "HTTP",
-    address,
-    port,
-    open: () =>
-      startHttpFrontend({
-        dataPlane: models,
-        controlPlane: models,
-        logger: log,
-        clock: new SystemClock(),
-        formatConfig: (model) => configToJson(model.config.message),
-        address,
-        port,
-        reusePort: http.reusePort,
-        maxInputBytes: http.maxInputBytes,
-        headerForwardPattern: http.headerForwardPattern,
-        restrictedApis: http.restrictedApis,
-      }),
-  };
-}
-
-function metricsPlan(
-  { metrics, resources }: ServerOptions,
-  models: ModelServer,
-  log: ServerLog,
-  onOpen: (frontend: MetricsFrontend) => void,
-): FrontendPlan {
-  const { address, port, config } = metrics;
-  return {
-    service: "Metrics Service",
-    label: "metrics",
-    address,
-    port,
-    async open() {
-      const frontend = MetricsFrontend.start({
-        hostname: address,
-        port,
-        serverVersion: SERVER_VERSION,
-        intervalMs: metrics.intervalMs,
-        hasCpuMetrics: metrics.allowCpuMetrics,
-        pinnedPoolBytes: resources.pinnedMemoryPoolBytes,
-        hasLatencyCounters: config.counterLatencies,
-        latencies: {
-          hasSummaries: config.summaryLatencies,
-          hasHistograms: config.histogramLatencies,
-          quantiles: config.summaryQuantiles.map(({ quantile }) => quantile),
-        },
-        models: () => models.statisticsModels("", ""),
-        logger: log,
-      });
-      onOpen(frontend);
-      return { address, port: frontend.port, stop: () => frontend.stop() };
-    },
-  };
 }
 
 function createModels(
@@ -147,6 +87,7 @@ function createServer(options: ServerOptions, log: ServerLog): Server {
       }),
     );
   }
+  if (options.grpc.isAllowed) frontends.push(grpcPlan(options, models, log));
   if (options.http.isAllowed) frontends.push(httpPlan(options, models, log));
   return new Server({
     models,

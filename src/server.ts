@@ -88,7 +88,8 @@ export class Server {
       places.push(`${plan.label} ${place}`);
       if (this.#stopping !== undefined) return;
     }
-    log.info(`ready: ${places.join(", ")}`);
+    // The port that opened last is the one that people look for first.
+    log.info(`ready: ${places.toReversed().join(", ")}`);
   }
 
   /**

@@ -3,7 +3,6 @@ import { parseRestrictedGroup } from "./restricted-apis.ts";
 
 const PORT: readonly [number, number] = [0, 65535];
 const ONE_LOOP = "one event loop serves all connections";
-const NOT_IN_HTTP2 = "the HTTP/2 layer has no such setting";
 
 function pattern(meaning: string, served: true | string) {
   return {
@@ -54,7 +53,7 @@ export const GRPC_ROWS = {
   "reuse-grpc-port": boolean(false, "Several servers may listen on the same gRPC port."),
   "grpc-header-forward-pattern": pattern(
     "Request metadata whose key matches becomes parameters of the inference request.",
-    "metadata is not forwarded yet",
+    true,
   ),
   "grpc-infer-thread-count": integer(2, [2, 128], "Threads for inference requests.", {
     served: ONE_LOOP,
@@ -71,76 +70,65 @@ export const GRPC_ROWS = {
     "Responses of one stream that may wait to be sent.",
     { served: "flow control bounds what waits" },
   ),
-  "grpc-use-ssl": boolean(false, "TLS on the gRPC port.", { served: "TLS is not served yet" }),
-  "grpc-use-ssl-mutual": boolean(false, "TLS with client certificates; implies --grpc-use-ssl.", {
-    served: "TLS is not served yet",
-  }),
-  "grpc-server-cert": text("<path>", "", "PEM file of the server's certificate.", {
-    served: "TLS is not served yet",
-  }),
-  "grpc-server-key": text("<path>", "", "PEM file of the server's key.", {
-    served: "TLS is not served yet",
-  }),
-  "grpc-root-cert": text(
-    "<path>",
-    "",
-    "PEM file of the authority that signs client certificates.",
-    {
-      served: "TLS is not served yet",
-    },
+  "grpc-use-ssl": boolean(
+    false,
+    "TLS on the gRPC port; needs --grpc-server-cert and --grpc-server-key.",
   ),
+  "grpc-use-ssl-mutual": boolean(
+    false,
+    "TLS with client certificates; implies --grpc-use-ssl and needs --grpc-root-cert.",
+  ),
+  "grpc-server-cert": text("<path>", "", "PEM file of the server's certificate."),
+  "grpc-server-key": text("<path>", "", "PEM file of the server's key."),
+  "grpc-root-cert": text("<path>", "", "PEM file of the authority that signs client certificates."),
   "grpc-infer-response-compression-level": choice(
     ["none", "low", "medium", "high"],
     "none",
     "Compression of inference responses for clients that accept it.",
-    { served: "responses are sent uncompressed" },
   ),
-  "grpc-keepalive-time": integer(7_200_000, [1, INT32_MAX], "Milliseconds between two pings.", {
-    served: NOT_IN_HTTP2,
-  }),
+  "grpc-keepalive-time": integer(
+    7_200_000,
+    [1, INT32_MAX],
+    "Milliseconds without a sign of life after which a connection is pinged.",
+  ),
   "grpc-keepalive-timeout": integer(
     20_000,
     [1, INT32_MAX],
     "Milliseconds within which a ping must be answered.",
-    { served: NOT_IN_HTTP2 },
   ),
-  "grpc-keepalive-permit-without-calls": boolean(false, "Pings go on while no call is open.", {
-    served: NOT_IN_HTTP2,
-  }),
+  "grpc-keepalive-permit-without-calls": boolean(
+    false,
+    "Connections are pinged, and may ping, while no call is open.",
+  ),
   "grpc-http2-max-pings-without-data": integer(
     2,
     [0, INT32_MAX],
     "Pings that may be sent without data between them.",
-    { served: NOT_IN_HTTP2 },
+    { served: "--grpc-keepalive-time alone says when a ping is sent" },
   ),
   "grpc-http2-min-recv-ping-interval-without-data": integer(
     300_000,
     [0, INT32_MAX],
     "Milliseconds that a client must leave between pings without data.",
-    { served: "clients may ping as they like" },
   ),
   "grpc-http2-max-ping-strikes": integer(
     2,
     [0, INT32_MAX],
     "Bad pings after which a connection is closed; 0 never closes it.",
-    { served: "clients may ping as they like" },
   ),
   "grpc-max-connection-age": integer(
     0,
     [0, INT32_MAX],
     "Milliseconds after which a connection is closed; 0 keeps it.",
-    { served: "connections are kept until the client leaves" },
   ),
   "grpc-max-connection-age-grace": integer(
     0,
     [0, INT32_MAX],
-    "Milliseconds that open calls get once a connection is too old.",
-    { served: "connections are kept until the client leaves" },
+    "Milliseconds that open calls get once a connection is too old; 0 lets them end.",
   ),
   "grpc-restricted-protocol": list(
     "<protocols>:<key>=<value>",
     parseRestrictedGroup,
     "Closes gRPC apis (a comma-separated list) to calls without the metadata triton-grpc-protocol-<key> and that value.",
-    { served: "apis cannot be closed yet" },
   ),
 };

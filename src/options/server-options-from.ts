@@ -6,6 +6,7 @@ import type { ReadArguments } from "./read-arguments.ts";
 import { restrictedApisFrom } from "./restricted-apis.ts";
 import type {
   GrpcOptions,
+  GrpcTlsOptions,
   HttpOptions,
   LogOptions,
   MetricsOptions,
@@ -153,25 +154,42 @@ class OptionReader {
       port: values["grpc-port"],
       reusePort: values["reuse-grpc-port"],
       headerForwardPattern: values["grpc-header-forward-pattern"],
-      maxResponsePoolCount: values["grpc-max-response-pool-size"],
       responseCompressionLevel: values["grpc-infer-response-compression-level"],
-      keepaliveTimeMs: values["grpc-keepalive-time"],
-      keepaliveTimeoutMs: values["grpc-keepalive-timeout"],
-      maxConnectionAgeMs: values["grpc-max-connection-age"],
-      maxConnectionAgeGraceMs: values["grpc-max-connection-age-grace"],
-      tls: {
-        useSsl: values["grpc-use-ssl"] || values["grpc-use-ssl-mutual"],
-        isMutual: values["grpc-use-ssl-mutual"],
-        serverCert: values["grpc-server-cert"],
-        serverKey: values["grpc-server-key"],
-        rootCert: values["grpc-root-cert"],
+      connection: {
+        keepaliveTimeMs: values["grpc-keepalive-time"],
+        keepaliveTimeoutMs: values["grpc-keepalive-timeout"],
+        keepalivePermitWithoutCalls: values["grpc-keepalive-permit-without-calls"],
+        minRecvPingIntervalMs: values["grpc-http2-min-recv-ping-interval-without-data"],
+        maxPingStrikeCount: values["grpc-http2-max-ping-strikes"],
+        maxConnectionAgeMs: values["grpc-max-connection-age"],
+        maxConnectionAgeGraceMs: values["grpc-max-connection-age-grace"],
       },
+      tls: this.#grpcTls(),
       restrictedApis: restrictedApisFrom(
         values["grpc-restricted-protocol"],
         "grpc-restricted-protocol",
         "triton-grpc-protocol-",
       ),
     };
+  }
+
+  #grpcTls(): GrpcTlsOptions | undefined {
+    const values = this.#values;
+    const isMutual = values["grpc-use-ssl-mutual"];
+    if (!values["grpc-use-ssl"] && !isMutual) return undefined;
+    const tls = {
+      isMutual,
+      serverCert: values["grpc-server-cert"],
+      serverKey: values["grpc-server-key"],
+      rootCert: values["grpc-root-cert"],
+    };
+    if (tls.serverCert === "" || tls.serverKey === "") {
+      throw new OptionError("--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key");
+    }
+    if (isMutual && tls.rootCert === "") {
+      throw new OptionError("--grpc-use-ssl-mutual needs --grpc-root-cert");
+    }
+    return tls;
   }
 
   #metrics(httpAddress: string): MetricsOptions {

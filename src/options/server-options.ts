@@ -48,11 +48,23 @@ export interface HttpOptions extends ListenAddress {
 
 /** TLS of the gRPC port; paths of PEM files, "" = none. */
 export interface GrpcTlsOptions {
-  readonly useSsl: boolean;
   readonly isMutual: boolean;
   readonly serverCert: string;
   readonly serverKey: string;
   readonly rootCert: string;
+}
+
+/** How long connections of the gRPC port live, and how clients may probe them. */
+export interface GrpcConnectionOptions {
+  readonly keepaliveTimeMs: number;
+  readonly keepaliveTimeoutMs: number;
+  readonly keepalivePermitWithoutCalls: boolean;
+  readonly minRecvPingIntervalMs: number;
+  /** 0 = no number of pings ends a connection. */
+  readonly maxPingStrikeCount: number;
+  /** 0 = connections are kept. */
+  readonly maxConnectionAgeMs: number;
+  readonly maxConnectionAgeGraceMs: number;
 }
 
 /** The gRPC port. */
@@ -61,14 +73,10 @@ export interface GrpcOptions extends ListenAddress {
   readonly reusePort: boolean;
   /** Regular expression; "" = none. */
   readonly headerForwardPattern: string;
-  readonly maxResponsePoolCount: number;
   readonly responseCompressionLevel: "none" | "low" | "medium" | "high";
-  readonly keepaliveTimeMs: number;
-  readonly keepaliveTimeoutMs: number;
-  /** 0 = connections are kept. */
-  readonly maxConnectionAgeMs: number;
-  readonly maxConnectionAgeGraceMs: number;
-  readonly tls: GrpcTlsOptions;
+  readonly connection: GrpcConnectionOptions;
+  /** undefined = plaintext. */
+  readonly tls: GrpcTlsOptions | undefined;
   readonly restrictedApis: RestrictedApis;
 }
 

@@ -138,6 +138,16 @@ describe("flags against each other", () => {
     expect(both.warnings.join("\n")).toContain("Overriding deprecated '--strict-model-config'");
   });
 
+  test("TLS needs its files", () => {
+    expect(serve().grpc.tls).toBeUndefined();
+    expect(refusal("serve", "/m", "--grpc-use-ssl=true")).toContain("--grpc-server-cert");
+    const files = ["--grpc-server-cert=c", "--grpc-server-key=k"];
+    expect(serve("--grpc-use-ssl=true", ...files).grpc.tls).toMatchObject({ isMutual: false });
+    const mutual = ["--grpc-use-ssl-mutual=true", ...files];
+    expect(refusal("serve", "/m", ...mutual)).toContain("--grpc-root-cert");
+    expect(serve(...mutual, "--grpc-root-cert=r").grpc.tls).toMatchObject({ isMutual: true });
+  });
+
   test("the two ways to size the response cache exclude each other", () => {
     expect(serve("--response-cache-byte-size=1000").resources.cacheSettings).toEqual([
       { owner: "local", key: "size", value: "1000" },
@@ -167,8 +177,8 @@ describe("flags against each other", () => {
 
 describe("warnings", () => {
   test("a flag that has no effect says why, once", () => {
-    expect(served(["--grpc-use-ssl=true", "--grpc-use-ssl=true"]).warnings).toEqual([
-      "--grpc-use-ssl has no effect: TLS is not served yet",
+    expect(served(["--rate-limit=off", "--rate-limit=off"]).warnings).toEqual([
+      "--rate-limit has no effect: instances run as soon as they are free",
     ]);
   });
 

@@ -102,7 +102,7 @@ describe("start", () => {
     expect(lines.slice(1)).toEqual([
       "INFO Started HTTPService at 127.0.0.1:11\n",
       "INFO Started GRPCInferenceService at 127.0.0.1:21\n",
-      "INFO ready: HTTP 127.0.0.1:11, gRPC 127.0.0.1:21\n",
+      "INFO ready: gRPC 127.0.0.1:21, HTTP 127.0.0.1:11\n",
     ]);
   });
 
