@@ -47,6 +47,27 @@ describe("forming batches", () => {
     expect(setup.clock.timerCount).toBe(0);
   });
 
+  test("one timer serves all batches of a delay", async () => {
+    const setup = new SchedulerSetup({
+      maxBatchSize: 4,
+      batching: { maxQueueDelayMicroseconds: 500n, preferredBatchSize: [4] },
+    });
+    for (let batch = 0; batch < 20; batch++) {
+      setup.enqueue(1);
+      await turn();
+      setup.enqueue(3);
+      await turn();
+      expect(setup.clock.timerCount).toBe(1);
+      expect(setup.pool.busy.length).toBe(1);
+      setup.clock.advance(10_000);
+      setup.pool.busy[0]?.finish();
+    }
+    setup.enqueue(1);
+    await turn();
+    setup.clock.advance(500_000);
+    expect(setup.pool.busy.length).toBe(1);
+  });
+
   test("a work-conserving model does not wait for the delay", async () => {
     const setup = new SchedulerSetup({
       batching: { preferredBatchSize: [8], maxQueueDelayMicroseconds: 5000n },

@@ -62,3 +62,33 @@ test("random arrivals, cancellations and failures: every accepted request ends e
   expect(setup.scheduler.pendingCount).toBe(0);
   expect(refusedCount).toBeGreaterThan(0);
 });
+
+test("random instances and batch sizes: with preserve_ordering responses leave as requests came", async () => {
+  const seed = Number(process.env["SCHEDULER_SEED"] ?? Date.now() % 1_000_000);
+  const random = new Random(seed);
+  const setup = new SchedulerSetup({
+    maxBatchSize: MAX_BATCH_SIZE,
+    instanceCount: 3,
+    batching: { maxQueueDelayMicroseconds: 100n, preserveOrdering: true },
+  });
+  const order: number[] = [];
+  for (let i = 0; i < REQUEST_COUNT; i++) {
+    const { request, sink } = setup.request({
+      batchSize: random.below(MAX_BATCH_SIZE) + 1,
+      mergeKey: random.pick(["", "", "other"]),
+    });
+    sink.onResponse = () => void order.push(i);
+    setup.scheduler.enqueue(request);
+    if (random.chance(0.05)) request.cancel();
+    if (random.chance(0.3)) setup.clock.advance(random.below(200_000));
+    if (random.chance(0.5)) await turn();
+    for (const instance of setup.pool.busy) if (random.chance(0.3)) instance.finish(EMPTY_RESULT);
+  }
+  const stopped = setup.scheduler.stop();
+  for (let i = 0; i < REQUEST_COUNT && setup.scheduler.inflightCount > 0; i++) {
+    for (const instance of setup.pool.busy) if (random.chance(0.5)) instance.finish(EMPTY_RESULT);
+  }
+  await stopped;
+  expect({ seed, order }).toEqual({ seed, order: order.toSorted((a, b) => a - b) });
+  expect(order.length).toBeGreaterThan(REQUEST_COUNT / 2);
+});
