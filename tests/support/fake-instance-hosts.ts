@@ -92,9 +92,11 @@ export class FakePool implements InstancePool {
   readonly config: ModelConfig;
   readonly signature: ExecutionSignature;
   readonly instances: readonly ModelInstance[] = [];
+  readonly activeInstances: readonly ModelInstance[] = [];
   readonly hasFree = false;
   isHealthy = true;
   onFree: (() => void) | undefined;
+  onLost: ((instance: ModelInstance, reason: InferenceError) => void) | undefined;
   onDown: ((reason: InferenceError) => void) | undefined;
   readonly #hosts: FakeInstanceHosts;
   #isDisposed = false;
@@ -108,6 +110,10 @@ export class FakePool implements InstancePool {
 
   acquire(): ModelInstance | undefined {
     return undefined;
+  }
+
+  acquireInstance(): boolean {
+    return false;
   }
 
   release(instance: ModelInstance): void {

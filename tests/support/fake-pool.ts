@@ -53,13 +53,16 @@ export class FakeInstance implements ModelInstance {
 /** A pool of {@link FakeInstance}s that remembers every batch handed out. */
 export class FakePool implements InstancePool {
   readonly instances: FakeInstance[];
+  readonly activeInstances: FakeInstance[];
   readonly isHealthy = true;
   onFree: (() => void) | undefined;
+  onLost: ((instance: ModelInstance, reason: InferenceError) => void) | undefined;
   onDown: ((reason: InferenceError) => void) | undefined;
   readonly #free: FakeInstance[];
 
   constructor(count: number) {
     this.instances = Array.from({ length: count }, (_, i) => new FakeInstance(`fake_${i}`));
+    this.activeInstances = this.instances;
     this.#free = [...this.instances];
   }
 
@@ -71,9 +74,31 @@ export class FakePool implements InstancePool {
     return this.#free.shift();
   }
 
+  acquireInstance(instance: ModelInstance): boolean {
+    const own = this.#free.find((candidate) => candidate === instance);
+    if (own === undefined) return false;
+    this.#free.splice(this.#free.indexOf(own), 1);
+    return true;
+  }
+
   release(instance: ModelInstance): void {
     const own = this.instances.find((candidate) => candidate === instance);
-    if (own !== undefined) this.#free.push(own);
+    if (own?.isReady) this.#free.push(own);
+  }
+
+  /** The instance stops as if its process had ended; a batch on it fails. */
+  crash(instance: FakeInstance, reason: InferenceError): void {
+    instance.isReady = false;
+    this.acquireInstance(instance);
+    this.onLost?.(instance, reason);
+    if (instance.running !== undefined) instance.finish({ ...EMPTY_RESULT, error: reason });
+  }
+
+  /** A stopped instance is there again. */
+  restart(instance: FakeInstance): void {
+    instance.isReady = true;
+    this.#free.push(instance);
+    this.onFree?.();
   }
 
   /** Instances with a batch. */

@@ -61,6 +61,7 @@ export const NO_ANSWERS: RequestAnswers = {
   respond: () => refuseAnswer(),
   fail: () => refuseAnswer(),
   complete: () => refuseAnswer(),
+  reschedule: () => refuseAnswer(),
 };
 
 function refuseAnswer(): never {

@@ -1,7 +1,7 @@
 import { DATATYPES, type Datatype, datatypeFromCode } from "../../base/datatype.ts";
 import type { Shape } from "../../base/shape.ts";
 import { alignedOffset, type Slab } from "../memory/slab.ts";
-import type { Batch } from "../request/batch.ts";
+import type { Batch, BatchExtras } from "../request/batch.ts";
 
 /*
  * A batch frame lies at the head of an input slab, in Float64 words; the tensors follow it in the same slab.
@@ -19,6 +19,8 @@ import type { Batch } from "../request/batch.ts";
 
 /** Version of the layout above; a host refuses another one. */
 export const BATCH_FRAME_VERSION = 1;
+
+const NO_EXTRA_INPUTS: BatchExtras["inputs"] = [];
 
 const HEAD_WORDS = 8;
 const INPUT_WORDS = 5;
@@ -63,7 +65,9 @@ export function writeBatchFrame(slab: Slab, batch: Batch, signature: BatchFrameS
   if (first === undefined) return 0;
   const wantedOutputs = wantedOutputsOf(batch, signature.outputs.length);
   let headWords = HEAD_WORDS + requests.length + wantedOutputs.length;
-  let inputCount = 0;
+  const extraInputs = batch.extras?.inputs ?? NO_EXTRA_INPUTS;
+  let inputCount = extraInputs.length;
+  for (const extra of extraInputs) headWords += INPUT_WORDS + extra.shape.length;
   for (let i = 0; i < signature.inputs.length; i++) {
     if ((first.inputOrder[i] ?? -1) < 0) continue;
     inputCount += 1;
@@ -86,12 +90,43 @@ export function writeBatchFrame(slab: Slab, batch: Batch, signature: BatchFrameS
     if ((first.inputOrder[i] ?? -1) < 0) continue;
     const end = copyRows(slab, batch, i, offset);
     if (end < 0) return offset + batchBytes(batch);
-    words[at] = i;
-    words[at + 1] = DATATYPES[signature.inputs[i]?.datatype ?? "UINT8"].code;
-    words[at + 2] = offset;
-    words[at + 3] = end - offset;
-    at = writeShape(words, at + 4, first.backendShapes[i] ?? [], batch.rowCount, signature);
+    at = writeInput(words, at, i, offset, end, signature);
+    at = writeShape(words, at, first.backendShapes[i] ?? [], batch.rowCount, signature);
     offset = alignedOffset(end);
+  }
+  for (const extra of extraInputs) {
+    const end = copyParts(slab, extra.bytes, offset);
+    if (end < 0) return offset + batchBytes(batch);
+    at = writeInput(words, at, extra.index, offset, end, signature);
+    at = writeShape(words, at, extra.shape, batch.rowCount, signature);
+    offset = alignedOffset(end);
+  }
+  return offset;
+}
+
+/** Index, datatype and place of an input. @returns the next free word, for its shape. */
+function writeInput(
+  words: Float64Array,
+  at: number,
+  index: number,
+  startBytes: number,
+  endBytes: number,
+  signature: BatchFrameSignature,
+): number {
+  words[at] = index;
+  words[at + 1] = DATATYPES[signature.inputs[index]?.datatype ?? "UINT8"].code;
+  words[at + 2] = startBytes;
+  words[at + 3] = endBytes - startBytes;
+  return at + 4;
+}
+
+/** Parts one behind the other. @returns where they end; −1 = no room. */
+function copyParts(slab: Slab, parts: readonly Uint8Array[], offsetBytes: number): number {
+  let offset = offsetBytes;
+  for (const bytes of parts) {
+    if (offset + bytes.length > slab.byteLength) return -1;
+    slab.bytes.set(bytes, offset);
+    offset += bytes.length;
   }
   return offset;
 }
@@ -130,6 +165,9 @@ function batchBytes(batch: Batch): number {
   for (const request of batch.requests) {
     for (const bytes of request.inputBytes) byteLength += alignedOffset(bytes.length);
   }
+  for (const extra of batch.extras?.inputs ?? NO_EXTRA_INPUTS) {
+    for (const bytes of extra.bytes) byteLength += alignedOffset(bytes.length);
+  }
   return byteLength;
 }
 
@@ -137,7 +175,7 @@ function batchBytes(batch: Batch): number {
 function wantedOutputsOf(batch: Batch, outputCount: number): readonly number[] {
   const first = batch.requests[0]?.validated?.outputIndexes;
   if (first === undefined) return indexesBelow(outputCount);
-  const wanted = new Set<number>();
+  const wanted = new Set<number>(batch.extras?.outputIndexes);
   for (const request of batch.requests) {
     const indexes = request.validated?.outputIndexes;
     if (indexes === undefined) return indexesBelow(outputCount);

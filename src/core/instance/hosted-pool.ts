@@ -15,7 +15,9 @@ export interface PoolMember {
 /** The instances of one model version in their hosts. */
 export class HostedPool implements InstancePool, InstanceHealthListener {
   readonly instances: readonly ModelInstance[];
+  readonly activeInstances: readonly ModelInstance[];
   onFree: (() => void) | undefined = undefined;
+  onLost: ((instance: ModelInstance, reason: InferenceError) => void) | undefined = undefined;
   onDown: ((reason: InferenceError) => void) | undefined = undefined;
   readonly #members: readonly PoolMember[];
   readonly #active: ReadonlySet<ModelInstance>;
@@ -27,9 +29,10 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
   constructor(members: readonly PoolMember[]) {
     this.#members = members;
     this.instances = members.map(({ instance }) => instance);
-    this.#active = new Set(members.filter((m) => !m.isPassive).map(({ instance }) => instance));
+    this.activeInstances = members.filter((m) => !m.isPassive).map(({ instance }) => instance);
+    this.#active = new Set(this.activeInstances);
     for (const { instance } of members) instance.health = this;
-    this.#free.push(...[...this.#active].reverse());
+    this.#free.push(...this.activeInstances.toReversed());
   }
 
   get isHealthy(): boolean {
@@ -45,6 +48,13 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
     return this.#free.pop();
   }
 
+  acquireInstance(instance: ModelInstance): boolean {
+    const at = this.#free.lastIndexOf(instance);
+    if (at < 0) return false;
+    this.#free.splice(at, 1);
+    return true;
+  }
+
   release(instance: ModelInstance): void {
     if (instance.isReady && this.#active.has(instance)) this.#free.push(instance);
   }
@@ -58,6 +68,7 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
   onDownInstance(instance: HostedInstance, reason: InferenceError, restartFailed: boolean): void {
     const at = this.#free.indexOf(instance);
     if (at >= 0) this.#free.splice(at, 1);
+    this.onLost?.(instance, reason);
     if (restartFailed && !this.isHealthy) this.onDown?.(reason);
   }
 

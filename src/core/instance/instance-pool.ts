@@ -8,16 +8,22 @@ import type { ModelInstance } from "./model-instance.ts";
 export interface InstancePool {
   /** All instances, passive ones included, in the order of the configuration's groups. */
   readonly instances: readonly ModelInstance[];
+  /** Those of them that take work. */
+  readonly activeInstances: readonly ModelInstance[];
   /** True while at least one instance that takes work is ready. */
   readonly isHealthy: boolean;
   /** Whether {@link acquire} would give an instance. */
   readonly hasFree: boolean;
   /** A ready instance without a running batch, which now belongs to the caller; undefined when there is none. */
   acquire(): ModelInstance | undefined;
+  /** Takes one instance, if it is ready and without a batch. @returns whether it now belongs to the caller. */
+  acquireInstance(instance: ModelInstance): boolean;
   /** Gives back what `acquire` gave. An instance that is no longer ready comes back by itself once it is. */
   release(instance: ModelInstance): void;
   /** Set by the scheduler: told when an instance became free by itself (it was restarted). */
   onFree: (() => void) | undefined;
+  /** Set by the scheduler: told when an instance went down, and with it what it remembered of sequences. */
+  onLost: ((instance: ModelInstance, reason: InferenceError) => void) | undefined;
   /**
    * Set by the scheduler: told when no instance is ready and a restart has failed, so that nobody waits for ever.
    * Restarts go on.

@@ -22,6 +22,10 @@ export class InferenceRequest {
   readonly inputBytes: readonly Uint8Array[];
   readonly sink: ResponseSink;
   readonly arrivalNs: number;
+  /** As the model is told it: the client's, or one that a scheduler gave. */
+  sequenceId: bigint | string;
+  /** As the model is told them; the bits {@link SEQUENCE_START} and {@link SEQUENCE_END}. */
+  sequenceFlags: number;
   /** Set by validation before a scheduler sees the request. */
   validated: ValidatedSignature | undefined = undefined;
   /** When the scheduler took it, `Clock.nowNs`; 0 before. */
@@ -43,6 +47,8 @@ export class InferenceRequest {
     this.inputBytes = fields.inputBytes;
     this.sink = fields.sink;
     this.arrivalNs = fields.arrivalNs;
+    this.sequenceId = fields.signature.sequenceId;
+    this.sequenceFlags = fields.signature.sequenceFlags;
   }
 
   /**

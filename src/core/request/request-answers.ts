@@ -20,4 +20,9 @@ export interface RequestAnswers {
   fail(request: InferenceRequest, error: InferenceError, isFinal: boolean): void;
   /** The end without a further response. */
   complete(request: InferenceRequest): void;
+  /**
+   * The request is to run again after this execution (`TRITONSERVER_REQUEST_RELEASE_RESCHEDULE`), and has no end
+   * yet. Call it before the execution is over.
+   */
+  reschedule(request: InferenceRequest): void;
 }

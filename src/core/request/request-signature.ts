@@ -11,6 +11,11 @@ export type ParameterValue =
 /** Parameters by name. */
 export type Parameters = ReadonlyMap<string, ParameterValue>;
 
+/** `TRITONSERVER_REQUEST_FLAG_SEQUENCE_START`. */
+export const SEQUENCE_START = 1;
+/** `TRITONSERVER_REQUEST_FLAG_SEQUENCE_END`. */
+export const SEQUENCE_END = 2;
+
 /** No parameters. */
 export const NO_PARAMETERS: Parameters = new Map();
 
@@ -83,6 +88,8 @@ export class RequestSignature {
   readonly sequenceId: bigint | string;
   readonly sequenceStart: boolean;
   readonly sequenceEnd: boolean;
+  /** `sequenceStart` and `sequenceEnd` as the bits {@link SEQUENCE_START} and {@link SEQUENCE_END}. */
+  readonly sequenceFlags: number;
   /** Memo of the last successful validation; valid only while `validated.model` is the model being asked. */
   validated: ValidatedSignature | undefined = undefined;
 
@@ -95,5 +102,7 @@ export class RequestSignature {
     this.sequenceId = fields.sequenceId ?? 0n;
     this.sequenceStart = fields.sequenceStart ?? false;
     this.sequenceEnd = fields.sequenceEnd ?? false;
+    this.sequenceFlags =
+      (this.sequenceStart ? SEQUENCE_START : 0) | (this.sequenceEnd ? SEQUENCE_END : 0);
   }
 }

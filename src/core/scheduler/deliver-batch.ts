@@ -15,6 +15,9 @@ import type { SchedulerOptions } from "./scheduler-options.ts";
 /** Told of each request that got its end. */
 export type OnRequestEnded = (request: InferenceRequest) => void;
 
+/** Told of each request that its model wants to run again. */
+export type OnRescheduled = (request: InferenceRequest) => void;
+
 /** What a batch took, for the statistics of each of its requests. */
 interface ComputeTimes {
   computeInputNs: number;
@@ -29,12 +32,15 @@ interface ComputeTimes {
 export class BatchDelivery implements RequestAnswers {
   readonly #options: SchedulerOptions;
   readonly #onEnded: OnRequestEnded;
+  readonly #onRescheduled: OnRescheduled | undefined;
   readonly #specs: readonly (TensorSpec | undefined)[];
   readonly #hasBatchDimension: boolean;
 
-  constructor(options: SchedulerOptions, onEnded: OnRequestEnded) {
+  /** @param onRescheduled undefined for schedulers that run each request once. */
+  constructor(options: SchedulerOptions, onEnded: OnRequestEnded, onRescheduled?: OnRescheduled) {
     this.#options = options;
     this.#onEnded = onEnded;
+    this.#onRescheduled = onRescheduled;
     this.#hasBatchDimension = options.config.maxBatchSize > 0;
     const byName = new Map(options.config.outputs.map((spec) => [spec.name, spec]));
     this.#specs = options.signature.outputs.map((output) => byName.get(output.name));
@@ -103,6 +109,18 @@ export class BatchDelivery implements RequestAnswers {
     this.#ended(request);
   }
 
+  reschedule(request: InferenceRequest): void {
+    if (request.isEnded) return;
+    if (this.#onRescheduled !== undefined) {
+      this.#onRescheduled(request);
+      return;
+    }
+    const text =
+      "request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, while model " +
+      `'${this.#options.config.name}' has no sequence_batching with iterative_sequence`;
+    this.fail(request, new InferenceError("INTERNAL", text, { reason: "BACKEND" }), true);
+  }
+
   #split(batch: Batch, result: ExecutionResult, times: ComputeTimes): void {
     const cutters = result.outputs.map((output) => this.#cutterOf(output, batch));
     for (const [i, request] of batch.requests.entries()) {
@@ -112,6 +130,8 @@ export class BatchDelivery implements RequestAnswers {
       const parts = cutters.map((cutter) =>
         cutter instanceof InferenceError ? cutter : cutRows(cutter, rows),
       );
+      // A padding request of a sequence batch, or one that was answered on the way.
+      if (request.isEnded) continue;
       if (request.isCancelled) {
         this.fail(request, cancelledError(), true);
       } else if (error !== undefined) {
@@ -153,6 +173,8 @@ export class BatchDelivery implements RequestAnswers {
         const part = parts[i];
         if (output === undefined || part === undefined) continue;
         if (wanted !== undefined && !wanted.includes(output.index)) continue;
+        // States that the configuration does not list as outputs are between the model and its scheduler.
+        if (this.#specs[output.index] === undefined) continue;
         if (part instanceof InferenceError) throw part;
         tensors.push(this.#clientTensor(request, output, part.shape, part.bytes));
       }

@@ -55,6 +55,30 @@ describe("batch frame", () => {
     }
   });
 
+  test("what the scheduler adds is joined like the requests' own inputs, and its outputs are wanted", () => {
+    const slab = new HeapSlabs().allocate(65536);
+    const withControl = {
+      ...signature,
+      inputs: [...signature.inputs, { name: "READY", datatype: "INT32" as const, shape: [-1, 1] }],
+    };
+    const bytes = [new Uint8Array([1, 0, 0, 0]), new Uint8Array([0, 0, 0, 0])];
+    const extras = { inputs: [{ index: 2, shape: [1, 1], bytes }], outputIndexes: [2] };
+    const batch = { ...batchOf(request(1, ["X"]), request(1, ["X"])), extras };
+    const neededBytes = writeBatchFrame(slab, batch, withControl);
+    const frame = readBatchFrame(slab.words);
+    expect(frame.wantedOutputs).toEqual([0, 2]);
+    expect(frame.inputs.map(({ index, datatype, shape }) => [index, datatype, shape])).toEqual([
+      [0, "FP32", [2, 2]],
+      [2, "INT32", [2, 1]],
+    ]);
+    const ready = frame.inputs[1];
+    expect(ready && [...slab.bytes.subarray(ready.offsetBytes, ready.offsetBytes + 8)]).toEqual([
+      1, 0, 0, 0, 0, 0, 0, 0,
+    ]);
+    const small = new HeapSlabs().allocate(576);
+    expect(writeBatchFrame(small, batch, withControl)).toBeGreaterThanOrEqual(neededBytes);
+  });
+
   test("an absent optional input is not in the frame", () => {
     const slab = new HeapSlabs().allocate(65536);
     writeBatchFrame(slab, batchOf(request(2)), signature);
