@@ -40,7 +40,7 @@ export class InferRequestDecoder {
 
   /**
    * @param bytes borrowed until the request has ended: its inputs are views of them.
-   * @throws InferenceError INVALID_ARG when the bytes are no ModelInferRequest.
+   * @throws InferenceError INTERNAL, as every gRPC library answers it, when the bytes are no ModelInferRequest.
    */
   open(bytes: Buffer): OpenedInferRequest {
     const layout = layoutOfInferRequest(bytes);
@@ -89,7 +89,7 @@ function messageFrom({ buffer, byteOffset, length }: Buffer): ModelInferRequest 
     return fromBinary(ModelInferRequestSchema, new Uint8Array(buffer, byteOffset, length));
   } catch (thrown) {
     throw new InferenceError(
-      "INVALID_ARG",
+      "INTERNAL",
       `request is not a valid ModelInferRequest message: ${String(thrown)}`,
       { cause: thrown },
     );

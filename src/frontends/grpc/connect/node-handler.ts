@@ -24,6 +24,9 @@ export type StreamHandler = (
 ) => void;
 
 const MESSAGE_HEADER = "grpc-message";
+const ENCODINGS_HEADER = "grpc-accept-encoding";
+/** What `message-compression.ts` understands; a client that sends anything else is to learn it. */
+const ENCODINGS = "identity,deflate,gzip";
 
 /**
  * ConnectRPC makes a URL of the authority and throws where that fails, which would end the process: a bad `:authority`
@@ -36,11 +39,14 @@ function withUsableAuthority(headers: IncomingHttpHeaders): IncomingHttpHeaders 
 }
 
 /**
- * ConnectRPC percent-encodes more than gRPC asks for, and @grpc/grpc-js shows that to its users (`%3A` for a colon).
+ * Puts right what ConnectRPC does otherwise in answers by gRPC: it does not say which encodings it takes, and its
+ * percent-encoding of messages is not undone by @grpc/grpc-js (users see `%3A` for a colon).
  */
-function withGrpcMessageEncoding(response: UniversalServerResponse): UniversalServerResponse {
+function asGrpcExpects(response: UniversalServerResponse): UniversalServerResponse {
   const { trailer, body } = response;
+  // Only gRPC has trailers; gRPC-web and Connect put theirs into the body.
   if (!trailer || !body || !(Symbol.asyncIterator in body)) return response;
+  if (response.header instanceof Headers) response.header.set(ENCODINGS_HEADER, ENCODINGS);
   // The status is in the trailers once the body has been read.
   async function* thenEncode(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     yield* chunks;
@@ -80,7 +86,7 @@ export function connectStreamHandler(context: GrpcContext): StreamHandler {
     const answered = await handler(
       universalRequestFromNodeRequest(request, response, undefined, undefined),
     );
-    await universalResponseToNodeResponse(withGrpcMessageEncoding(answered), response);
+    await universalResponseToNodeResponse(asGrpcExpects(answered), response);
   }
 
   return (stream, headers, rawHeaders) => {

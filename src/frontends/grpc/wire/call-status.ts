@@ -55,9 +55,23 @@ export function refuseCall(stream: ServerHttp2Stream, status: CallStatus): void 
 export function endWithHeaders(stream: ServerHttp2Stream, headers: OutgoingHttpHeaders): void {
   if (stream.destroyed || stream.closed || stream.headersSent) return;
   stream.respond(headers, WITHOUT_BODY);
+  stopClient(stream);
+}
+
+/** Sends the trailers that end an answer. */
+export function sendTrailers(stream: ServerHttp2Stream, status: CallStatus): void {
+  // A client may go away between the last byte and the trailers.
+  if (stream.destroyed || stream.closed) return;
+  stream.sendTrailers(trailersOf(status));
+  stopClient(stream);
+}
+
+/** The answer is out: a client that still sends is told to stop, without harm to its other calls. */
+function stopClient(stream: ServerHttp2Stream): void {
   if (stream.readableEnded) return;
-  // In the same turn the reset would overtake the headers.
+  // In the same turn the reset would overtake the headers; and the end of the request may be here by then.
   setImmediate(() => {
-    if (!stream.destroyed && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
+    if (stream.readableEnded || stream.destroyed || stream.closed) return;
+    stream.close(constants.NGHTTP2_NO_ERROR);
   });
 }

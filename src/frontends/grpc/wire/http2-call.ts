@@ -10,7 +10,7 @@ import {
   RESPONSE_HEADERS,
   refuseCall,
   STATUS_OK,
-  trailersOf,
+  sendTrailers,
 } from "./call-status.ts";
 import {
   MessageAssembler,
@@ -244,11 +244,6 @@ const DEADLINE_EXCEEDED: CallStatus = {
   code: GRPC_STATUS.deadlineExceeded,
   message: "Deadline Exceeded",
 };
-
-function sendTrailers(stream: ServerHttp2Stream, status: CallStatus): void {
-  // A client may go away between the last byte and the trailers.
-  if (!stream.destroyed && !stream.closed) stream.sendTrailers(trailersOf(status));
-}
 
 function sendOkTrailers(this: ServerHttp2Stream): void {
   sendTrailers(this, STATUS_OK);

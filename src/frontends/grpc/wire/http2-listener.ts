@@ -45,6 +45,13 @@ const MAX_HEADER_LIST_BYTES = 64 * 1024;
 const STREAM_RESET_BURST = 100_000;
 const STREAM_RESET_RATE = 10_000;
 
+/**
+ * Megabytes that node's http2 may hold for one connection. At its default of 10 it closes further streams without a word,
+ * and with them answers that are queued behind a slow reader (seen with eight answers of 5 MB). What may be held is
+ * bounded by the byte budget and the slices of the calls instead.
+ */
+const MAX_SESSION_MEMORY_MEGABYTES = 100_000;
+
 /** Options that node's http2 knows and its types do not. */
 interface ResetLimits {
   readonly streamResetBurst: number;
@@ -57,6 +64,7 @@ const SERVER_OPTIONS = {
     maxConcurrentStreams: MAX_CONCURRENT_STREAMS,
     maxHeaderListSize: MAX_HEADER_LIST_BYTES,
   },
+  maxSessionMemory: MAX_SESSION_MEMORY_MEGABYTES,
   streamResetBurst: STREAM_RESET_BURST,
   streamResetRate: STREAM_RESET_RATE,
   strictSingleValueFields: false,

@@ -38,8 +38,8 @@ export class MessageAssembler {
   /**
    * Takes the next chunk of the body.
    *
-   * @throws InferenceError INVALID_ARG for compressed messages (such calls take another way) and unknown flags;
-   *   MessageTooLongError above the limit.
+   * @throws InferenceError INTERNAL, gRPC's status for it, for compressed messages (calls that name their encoding take
+   *   another way) and unknown flags; MessageTooLongError above the limit.
    */
   feed(chunk: Buffer): void {
     let rest = chunk;
@@ -100,5 +100,5 @@ function refuseFlag(flag: number | undefined): never {
     flag === 1
       ? "request message is compressed, but the call names no grpc-encoding"
       : `request message begins with the flag ${flag}, expected 0 or 1`;
-  throw new InferenceError("INVALID_ARG", text);
+  throw new InferenceError("INTERNAL", text);
 }
