@@ -78,7 +78,7 @@ export function wrongResponseCount(count: number): InferenceError {
 class MessageSink implements ResponseSink {
   readonly answer: Promise<ModelInferResponse>;
   readonly #resolve: (message: ModelInferResponse) => void;
-  readonly #reject: (error: InferenceError) => void;
+  readonly #reject: (error: unknown) => void;
   #message: ModelInferResponse | undefined;
   #responseCount = 0;
 
@@ -99,6 +99,11 @@ class MessageSink implements ResponseSink {
     this.#reject(error);
   }
 
+  /** Nobody waits any more, for this reason; what the core says afterwards is not heard. */
+  abandon(reason: unknown): void {
+    this.#reject(reason);
+  }
+
   onComplete(): void {
     if (this.#message && this.#responseCount === 1) this.#resolve(this.#message);
     else this.#reject(wrongResponseCount(this.#responseCount));
@@ -117,7 +122,11 @@ export function modelInfer(context: GrpcContext) {
       metadata: () => requestHeader,
       makeSink: () => sink,
     });
-    const cancel = () => request.cancel();
+    // ConnectRPC gives a deadline and a client that went away as reasons, each with its status.
+    const cancel = () => {
+      sink.abandon(signal.reason);
+      request.cancel();
+    };
     signal.addEventListener("abort", cancel);
     try {
       return await sink.answer;

@@ -116,7 +116,8 @@ export function modelStreamInfer(context: GrpcContext) {
       queue.end(error);
       onRead?.();
     };
-    const cancel = () => giveUp();
+    // ConnectRPC gives a deadline and a client that went away as reasons, each with its status.
+    const cancel = () => giveUp(signal.reason);
     signal.addEventListener("abort", cancel);
     // A broken request stream ends the answers; a client that went away reads neither.
     takeRequests(context, requests, session, room).catch(giveUp);
