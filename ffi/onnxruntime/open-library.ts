@@ -31,7 +31,7 @@ export function openOnnxRuntime(flagPath?: string): Promise<OrtApi> {
       fileName: FILE_NAME,
       versions: ["1"],
       settings: [
-        { name: "library path of the command line", value: flagPath },
+        { name: "--onnxruntime-library", value: flagPath },
         { name: LIBRARY_VARIABLE, value: process.env[LIBRARY_VARIABLE] },
       ],
       folders: systemLibraryFolders(process.env),

@@ -10,6 +10,7 @@ import { SessionOptions } from "#ffi/onnxruntime/session-options.ts";
 import { InferenceError } from "../../base/error.ts";
 import type { ProviderChoice } from "./execution-providers.ts";
 import type { SessionSettings } from "./session-settings.ts";
+import { spinningEntries } from "./spinning.ts";
 
 /** What a session is made of. */
 export interface SessionPlan {
@@ -42,6 +43,9 @@ export function makeSession(environment: Environment, plan: SessionPlan): Sessio
   }
   options.setCpuMemoryArena(settings.hasMemoryArena);
   options.setMemoryPattern(settings.hasMemoryPattern);
+  for (const [key, value] of spinningEntries(environment.api.apiVersion, settings)) {
+    options.addConfigEntry(key, value);
+  }
   for (const [key, value] of settings.sessionEntries) options.addConfigEntry(key, value);
   for (const file of plan.customOperators) {
     options.registerCustomOperators(customOperatorPath(plan, file));

@@ -81,7 +81,8 @@ export function globalThreadPoolsFrom(
   return {
     intraOpThreadCount: setting("intra_op_thread_count", threads),
     interOpThreadCount: setting("inter_op_thread_count", threads),
-    allowsSpinning: true,
+    // There is no brief spinning for shared pools, see spinning.ts.
+    allowsSpinning: false,
   };
 }
 
