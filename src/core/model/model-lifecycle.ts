@@ -131,9 +131,9 @@ export class ModelLifecycle {
     return count;
   }
 
-  /** Versions that serve or drain. */
+  /** Versions that serve or drain, and loads under way: what is not freed yet. */
   get liveCount(): number {
-    let count = this.#retiring.size;
+    let count = this.#retiring.size + this.#loads.size;
     for (const record of this.#records.values()) count += record.readyModels().length;
     return count;
   }

@@ -325,9 +325,11 @@ describe("the end of the server", () => {
     const failed = refusal(load);
     await settle();
     const stop = lifecycle.stop();
+    expect(lifecycle.liveCount).toBe(1);
     const model = new StubModel("m", 1);
     opening.resolve(model);
     await stop;
+    expect(lifecycle.liveCount).toBe(0);
     expect([model.isDisposed, lifecycle.ready.all(), states()[0]]).toEqual([
       true,
       [],
