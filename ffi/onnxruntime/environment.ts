@@ -1,5 +1,6 @@
 import type { Pointer } from "bun:ffi";
 import { pointerFrom } from "../memory.ts";
+import { setNativeVariable } from "../process-environment.ts";
 import type { OrtApi } from "./api.ts";
 
 /**
@@ -7,6 +8,13 @@ import type { OrtApi } from "./api.ts";
  * it has to say about a failure comes back with the status as well.
  */
 const LOGGING_LEVEL_FATAL = 4;
+
+/**
+ * Newer official builds for Linux (1.32 among them) report to Microsoft: at the first environment they start threads,
+ * write a device id and a database into the user's cache folder, and send events. A server that people run in closed
+ * networks does none of that. This is onnxruntime's own way to say so; it is read once, before anything is made.
+ */
+const TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY";
 
 /** Thread pools that all sessions of the process share instead of having their own. */
 export interface GlobalThreadPools {
@@ -25,9 +33,13 @@ export class Environment implements Disposable {
   readonly api: OrtApi;
   #pointer: Pointer | undefined;
 
-  /** @throws NativeError */
+  /**
+   * Telemetry is off, unless the variable ORT_DISABLE_TELEMETRY says otherwise.
+   * @throws NativeError
+   */
   constructor(api: OrtApi, globalThreadPools?: GlobalThreadPools) {
     this.api = api;
+    setNativeVariable(TELEMETRY_VARIABLE, "1");
     this.#pointer = pointerFrom(
       globalThreadPools === undefined
         ? api.obtain("CreateEnv", (out) =>

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { addressOf, WordArray } from "#ffi/memory.ts";
 import { NativeError } from "#ffi/native-error.ts";
 import { OrtApi } from "#ffi/onnxruntime/api.ts";
@@ -260,3 +261,27 @@ describe.skipIf(found === undefined)("onnxruntime", () => {
     expect(() => own.pointer).toThrow("disposed");
   });
 });
+
+test.skipIf(found === undefined)(
+  "onnxruntime keeps no record of its use and reports nothing",
+  () => {
+    using folder = new TemporaryFolder();
+    const environment = new URL("../../../../ffi/onnxruntime/environment.ts", import.meta.url)
+      .pathname;
+    const library = new URL("../../../../ffi/onnxruntime/open-library.ts", import.meta.url)
+      .pathname;
+    const program = folder.file(
+      "program.ts",
+      `import { Environment } from ${JSON.stringify(environment)};
+     import { openOnnxRuntime } from ${JSON.stringify(library)};
+     using environment = new Environment(await openOnnxRuntime());
+     if (environment.pointer > 0) process.stdout.write("made");`,
+    );
+    const home = folder.directory("home");
+    const { stdout } = Bun.spawnSync([process.execPath, program], {
+      env: { ...process.env, HOME: home, XDG_CACHE_HOME: "", CI: "" },
+    });
+    expect(stdout.toString()).toBe("made");
+    expect(readdirSync(home)).toEqual([]);
+  },
+);
