@@ -1,0 +1,45 @@
+import type { InferenceRequestFields } from "../../request/inference-request.ts";
+import type { InferenceRequest } from "../../request/inference-request.ts";
+
+/** A model's call of another model (business logic scripting). */
+export interface ModelCall {
+  readonly modelName: string;
+  /** −1 = the newest that is ready. */
+  readonly modelVersion: number;
+  readonly isDecoupled: boolean;
+  readonly request: Omit<InferenceRequestFields, "arrivalNs">;
+}
+
+/** What Python models may ask of the server. Handed in; it reaches the planes and the metrics. */
+export interface ServerCalls {
+  /**
+   * Starts an inference; the answers go to `call.request.sink`.
+   * @returns the request, to cancel it.
+   * @throws InferenceError when it is refused at once; the sink is then not touched.
+   */
+  infer(call: ModelCall): InferenceRequest;
+  /** @throws InferenceError when the load fails. */
+  load(
+    modelName: string,
+    configJson: string,
+    files: ReadonlyMap<string, Uint8Array>,
+  ): Promise<void>;
+  unload(modelName: string, unloadDependents: boolean): Promise<void>;
+  isReady(modelName: string, modelVersion: string): boolean;
+  readonly metrics: ModelMetricCalls;
+}
+
+/** Metrics that models make themselves. Every method throws InferenceError with a text for the model. */
+export interface ModelMetricCalls {
+  /** Makes a family, or joins the one of that name. @param kind 0 counter, 1 gauge, 2 histogram. */
+  family(name: string, description: string, kind: number): number;
+  releaseFamily(family: number): void;
+  metric(
+    family: number,
+    labels: Readonly<Record<string, string>>,
+    buckets: readonly number[] | undefined,
+  ): number;
+  releaseMetric(metric: number): void;
+  change(metric: number, operation: string, value: number): void;
+  value(metric: number): number;
+}
