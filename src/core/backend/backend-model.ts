@@ -21,6 +21,11 @@ export interface ModelReport {
   readonly outputs: readonly ReportedTensor[];
   /** Reuse this in other hosts of the same process (`OpenModelOptions.sharedHandle`); undefined = cannot be shared. */
   readonly sharedHandle?: number | undefined;
+  /**
+   * The whole configuration as JSON, for models that complete it themselves (Python's `auto_complete_config`). Takes
+   * the place of what `inputs` and `outputs` would say.
+   */
+  readonly completedConfigJson?: string | undefined;
 }
 
 /** An input or output in the order in which batches carry them. Plain data. */

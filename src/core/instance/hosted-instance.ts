@@ -10,7 +10,8 @@ import { NO_PARAMETERS } from "../request/request-signature.ts";
 import { writeBatchFrame } from "./batch-frame.ts";
 import type { ExecutionListener, HostClient } from "./host-client.ts";
 import { SLOT_COUNT } from "./host-session.ts";
-import type { ExecutionResult, ModelInstance } from "./model-instance.ts";
+import type { InstanceHealthListener, SupervisedInstance } from "./instance-health.ts";
+import type { ExecutionResult } from "./model-instance.ts";
 import { ReplyFrameReader } from "./reply-frame.ts";
 import { RestartBackoff } from "./restart-backoff.ts";
 
@@ -34,14 +35,6 @@ export interface HostedInstanceOptions {
   readonly cancel: BackendCancel | undefined;
 }
 
-/** Told about an instance's health; set by the pool. */
-export interface InstanceHealthListener {
-  /** It is ready again. */
-  onReady(instance: HostedInstance): void;
-  /** It went down, or a restart failed; restarts go on. */
-  onDownInstance(instance: HostedInstance, reason: InferenceError, restartFailed: boolean): void;
-}
-
 interface Slot {
   input: Slab | undefined;
   outputs: readonly Slab[];
@@ -51,7 +44,7 @@ interface Slot {
 type OnExecuted = (result: ExecutionResult) => void;
 
 /** The main thread's handle on an instance in a Worker or in a child process. */
-export class HostedInstance implements ModelInstance, ExecutionListener {
+export class HostedInstance implements SupervisedInstance, ExecutionListener {
   readonly name: string;
   health: InstanceHealthListener | undefined = undefined;
   readonly #options: HostedInstanceOptions;

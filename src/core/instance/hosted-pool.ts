@@ -1,11 +1,11 @@
 import type { InferenceError } from "../../base/error.ts";
-import type { HostedInstance, InstanceHealthListener } from "./hosted-instance.ts";
+import type { InstanceHealthListener, SupervisedInstance } from "./instance-health.ts";
 import type { InstancePool } from "./instance-pool.ts";
 import type { ModelInstance } from "./model-instance.ts";
 
 /** An instance and whether the scheduler may have it. */
 export interface PoolMember {
-  readonly instance: HostedInstance;
+  readonly instance: SupervisedInstance;
   /** Passive instances exist but get no requests (`instance_group.passive`). */
   readonly isPassive: boolean;
   /** Its host owns the session that the others share, so it goes last. */
@@ -59,13 +59,13 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
     if (instance.isReady && this.#active.has(instance)) this.#free.push(instance);
   }
 
-  onReady(instance: HostedInstance): void {
+  onReady(instance: ModelInstance): void {
     if (!this.#active.has(instance)) return;
     this.#free.push(instance);
     this.onFree?.();
   }
 
-  onDownInstance(instance: HostedInstance, reason: InferenceError, restartFailed: boolean): void {
+  onDownInstance(instance: ModelInstance, reason: InferenceError, restartFailed: boolean): void {
     const at = this.#free.indexOf(instance);
     if (at >= 0) this.#free.splice(at, 1);
     this.onLost?.(instance, reason);

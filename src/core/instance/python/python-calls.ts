@@ -159,12 +159,7 @@ class CallSink implements ResponseSink {
   readonly #blocks: [number, number][];
   readonly #onEnd: () => void;
 
-  constructor(
-    session: PythonSession,
-    call: number,
-    blocks: [number, number][],
-    onEnd: () => void,
-  ) {
+  constructor(session: PythonSession, call: number, blocks: [number, number][], onEnd: () => void) {
     this.#session = session;
     this.#call = call;
     this.#blocks = blocks;
@@ -176,12 +171,23 @@ class CallSink implements ResponseSink {
     const key = this.#session.nextKey();
     const outgoing = response.outputs.map((output) => ({ nameOrIndex: output.name, ...output }));
     const placed = this.#session.tensors.place(outgoing, tail, 0, key);
-    const frame = { t: "p", c: this.#call, final: isFinal, o: placed.entries, l: placed.lease, k: key };
+    const frame = {
+      t: "p",
+      c: this.#call,
+      final: isFinal,
+      o: placed.entries,
+      l: placed.lease,
+      k: key,
+    };
     this.#send(frame, tail, isFinal);
   }
 
   onError(error: InferenceError, isFinal: boolean): void {
-    this.#send({ t: "p", c: this.#call, final: isFinal, e: [error.code, error.message] }, [], isFinal);
+    this.#send(
+      { t: "p", c: this.#call, final: isFinal, e: [error.code, error.message] },
+      [],
+      isFinal,
+    );
   }
 
   onComplete(): void {

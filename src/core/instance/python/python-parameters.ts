@@ -1,4 +1,8 @@
-import type { Parameters, ParameterValue, RequestSignature } from "../../request/request-signature.ts";
+import type {
+  Parameters,
+  ParameterValue,
+  RequestSignature,
+} from "../../request/request-signature.ts";
 import { NO_PARAMETERS } from "../../request/request-signature.ts";
 
 const texts = new WeakMap<RequestSignature, string>();

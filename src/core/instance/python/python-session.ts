@@ -2,8 +2,8 @@ import { type ErrorCode, InferenceError, inferenceErrorFrom } from "../../../bas
 import type { Logger } from "../../../base/log.ts";
 import type { Slab, SlabAllocator } from "../../memory/slab.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { encodeFrame, type Frame } from "./python-frames.ts";
 import { PythonCalls } from "./python-calls.ts";
+import { encodeFrame, type Frame } from "./python-frames.ts";
 import { PythonProcess, type PythonProcessOptions } from "./python-process.ts";
 import { PythonTensors, type TensorEntry } from "./python-tensors.ts";
 import type { ServerCalls } from "./server-calls.ts";
@@ -85,7 +85,10 @@ export class PythonSession {
    * Sends a command and waits for its answer, `done` or `failed`.
    * @throws InferenceError INTERNAL with the model's words; also when the process ends or takes too long.
    */
-  async ask(command: Readonly<Record<string, unknown>>, timeoutMs: number): Promise<Frame["message"]> {
+  async ask(
+    command: Readonly<Record<string, unknown>>,
+    timeoutMs: number,
+  ): Promise<Frame["message"]> {
     if (this.#isClosed) throw this.#closedError("it has ended");
     const answer = Promise.withResolvers<Frame["message"]>();
     this.#answer = answer;

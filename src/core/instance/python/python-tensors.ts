@@ -110,8 +110,14 @@ export class PythonTensors implements Disposable {
   read(entry: TensorEntry, tail: Uint8Array, freed: [number, number][]): Tensor {
     const [name, code, shape, where, offset, byteLength] = entry;
     const datatype = datatypeFromCode(code);
-    if (datatype === undefined) throw new Error(`output '${name}' has the unknown datatype ${code}`);
-    return { name: String(name), datatype, shape, bytes: this.#bytes(where, offset, byteLength, tail, freed) };
+    if (datatype === undefined)
+      throw new Error(`output '${name}' has the unknown datatype ${code}`);
+    return {
+      name: String(name),
+      datatype,
+      shape,
+      bytes: this.#bytes(where, offset, byteLength, tail, freed),
+    };
   }
 
   [Symbol.dispose](): void {

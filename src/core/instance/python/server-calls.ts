@@ -1,5 +1,4 @@
-import type { InferenceRequestFields } from "../../request/inference-request.ts";
-import type { InferenceRequest } from "../../request/inference-request.ts";
+import type { InferenceRequest, InferenceRequestFields } from "../../request/inference-request.ts";
 
 /** A model's call of another model (business logic scripting). */
 export interface ModelCall {
