@@ -102,8 +102,8 @@ function publish(part: string, path: string): void {
   }
 }
 
-/** Others must not be able to slip us a library. */
-function requirePrivate(folder: string, userId: number): void {
+/** Others must not be able to slip us a library. @throws Error naming the folder and what is wrong with it. */
+export function requirePrivate(folder: string, userId: number): void {
   const status = lstatSync(folder);
   if (!status.isDirectory()) throw new Error(`${folder} is not a folder`);
   if (status.uid !== userId) throw new Error(`${folder} belongs to user ${status.uid}`);

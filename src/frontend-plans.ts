@@ -7,6 +7,7 @@ import { createConnectFetchHandler } from "./frontends/grpc/connect/fetch-handle
 import type { GrpcServiceOptions } from "./frontends/grpc/grpc-context.ts";
 import { startGrpcFrontend } from "./frontends/grpc/grpc-frontend.ts";
 import { startHttpFrontend } from "./frontends/http/http-frontend.ts";
+import type { CustomMetrics } from "./frontends/metrics/custom-metrics.ts";
 import { MetricsFrontend } from "./frontends/metrics/metrics-frontend.ts";
 import type { GrpcOptions, ServerOptions } from "./options/server-options.ts";
 import type { FrontendPlan } from "./server.ts";
@@ -87,6 +88,7 @@ export function metricsPlan(
   { metrics, resources }: ServerOptions,
   models: ModelServer,
   log: ServerLog,
+  custom: CustomMetrics,
   onOpen: (frontend: MetricsFrontend) => void,
 ): FrontendPlan {
   const { address, port, config } = metrics;
@@ -110,6 +112,7 @@ export function metricsPlan(
           quantiles: config.summaryQuantiles.map(({ quantile }) => quantile),
         },
         models: () => models.statisticsModels("", ""),
+        extraPages: () => custom.text(),
         logger: log,
       });
       onOpen(frontend);

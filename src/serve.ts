@@ -6,9 +6,11 @@ import { SystemClock } from "./base/system-clock.ts";
 import { preciseWallClock } from "./base/wall-clock.ts";
 import type { InstanceHosts } from "./core/instance/instance-hosts.ts";
 import type { Model } from "./core/model/model.ts";
+import { ModelCalls } from "./core/model-calls.ts";
 import { ModelServer } from "./core/model-server.ts";
 import { DescriptorOutput } from "./descriptor-output.ts";
 import { grpcPlan, httpPlan, metricsPlan } from "./frontend-plans.ts";
+import { CustomMetrics } from "./frontends/metrics/custom-metrics.ts";
 import type { MetricsFrontend } from "./frontends/metrics/metrics-frontend.ts";
 import { createInstanceHosts } from "./instance-homes.ts";
 import { OptionError } from "./options/option.ts";
@@ -75,14 +77,22 @@ function createModels(
 
 function createServer(options: ServerOptions, log: ServerLog): Server {
   const clock = new SystemClock();
-  const hosts = createInstanceHosts({ clock, logger: log });
+  const custom = new CustomMetrics(options.metrics.isAllowed);
+  const hosts = createInstanceHosts({
+    clock,
+    logger: log,
+    python: {
+      isAutoCompleteOn: options.repository.autoCompleteConfig,
+      calls: new ModelCalls(() => models, clock, custom),
+    },
+  });
   let metrics: MetricsFrontend | undefined;
   const models = createModels(options, hosts, log, (model) => metrics?.modelReady(model));
   const frontends: FrontendPlan[] = [];
   // Metrics open first, so that they are there for whoever waits for the others.
   if (options.metrics.isAllowed) {
     frontends.push(
-      metricsPlan(options, models, log, (frontend) => {
+      metricsPlan(options, models, log, custom, (frontend) => {
         metrics = frontend;
       }),
     );

@@ -3,6 +3,7 @@ import { InferenceError } from "../../base/error.ts";
 import type { Logger } from "../../base/log.ts";
 import type { OpenModelOptions } from "../backend/backend.ts";
 import { executionSignatureFrom } from "../backend/execution-signature.ts";
+import { adoptCompletedConfig } from "../config/adopt-completed-config.ts";
 import { completeConfig, defaultMaxBatchSizeFrom } from "../config/complete-config.ts";
 import { configFromBinary, configToBinary } from "../config/config-binary.ts";
 import { normalizeInstanceGroups } from "../config/instance-groups.ts";
@@ -62,7 +63,10 @@ export async function loadModel(
     homeOf(message),
   );
   resources.defer(() => opened.dispose());
-  if (context.isAutoCompleteOn) {
+  const { completedConfigJson } = opened.report;
+  if (completedConfigJson !== undefined) {
+    adoptCompletedConfig(message, completedConfigJson);
+  } else if (context.isAutoCompleteOn && message.backend !== "python") {
     completeConfig(message, opened.report, {
       givenFields: source.config.givenFields,
       defaultMaxBatchSize: defaultMaxBatchSizeFrom(backendConfig),

@@ -23,7 +23,7 @@ export interface MetricsFrontendOptions {
   /** The loaded model versions at this moment. */
   readonly models: () => readonly MeteredModel[];
   /** More Prometheus text, for example of metrics that models make themselves. */
-  readonly extraPages?: (() => string | Promise<string>) | undefined;
+  readonly extraPages?: (() => Promise<readonly string[]>) | undefined;
   readonly logger: Logger;
 }
 
@@ -92,9 +92,9 @@ export class MetricsFrontend {
       ...models.map((model) => this.#latencies.get(model)?.text() ?? ""),
       this.#host.text(),
       this.#process.text(),
-      this.#options.extraPages?.() ?? "",
     ]);
-    return mergeExpositions(pages);
+    const extraPages = (await this.#options.extraPages?.()) ?? [];
+    return mergeExpositions([...pages, ...extraPages]);
   }
 
   /** Other paths answer an empty 200, as in Triton; scrapers and probes rely on nothing there. */

@@ -1,4 +1,5 @@
 import type { InferenceRequest, InferenceRequestFields } from "../../request/inference-request.ts";
+import type { ModelMetricCalls } from "../../statistics/model-metrics.ts";
 
 /** A model's call of another model (business logic scripting). */
 export interface ModelCall {
@@ -26,19 +27,4 @@ export interface ServerCalls {
   unload(modelName: string, unloadDependents: boolean): Promise<void>;
   isReady(modelName: string, modelVersion: string): boolean;
   readonly metrics: ModelMetricCalls;
-}
-
-/** Metrics that models make themselves. Every method throws InferenceError with a text for the model. */
-export interface ModelMetricCalls {
-  /** Makes a family, or joins the one of that name. @param kind 0 counter, 1 gauge, 2 histogram. */
-  family(name: string, description: string, kind: number): number;
-  releaseFamily(family: number): void;
-  metric(
-    family: number,
-    labels: Readonly<Record<string, string>>,
-    buckets: readonly number[] | undefined,
-  ): number;
-  releaseMetric(metric: number): void;
-  change(metric: number, operation: string, value: number): void;
-  value(metric: number): number;
 }

@@ -1,0 +1,43 @@
+import { existsSync, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { InferenceError } from "../../base/error.ts";
+import type { OpenModelOptions } from "../../core/backend/backend.ts";
+import { configFromBinary } from "../../core/config/config-binary.ts";
+
+/** An interpreter and the environment it runs in. */
+export interface PythonInterpreter {
+  readonly python: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The Python of a model: that of its `EXECUTION_ENV_PATH` where the configuration names one, else `python3` on PATH.
+ *
+ * @throws InferenceError INVALID_ARG when the named environment has no interpreter.
+ */
+export function interpreterOf(options: OpenModelOptions): PythonInterpreter {
+  const { parameters } = configFromBinary(options.config);
+  const named = parameters["EXECUTION_ENV_PATH"]?.stringValue;
+  if (named === undefined || named === "") return { python: "python3", environment: process.env };
+  const path = named.replaceAll("$$TRITON_MODEL_DIRECTORY", options.modelDirectory);
+  if (!existsSync(path)) {
+    throw new InferenceError("INVALID_ARG", `EXECUTION_ENV_PATH '${path}' does not exist`);
+  }
+  if (!statSync(path).isDirectory()) {
+    throw new InferenceError(
+      "UNSUPPORTED",
+      `EXECUTION_ENV_PATH '${path}' is not a folder: unpack the archive and name the folder`,
+    );
+  }
+  const bin = join(path, "bin");
+  const python = join(bin, "python3");
+  if (!existsSync(python)) {
+    throw new InferenceError("INVALID_ARG", `EXECUTION_ENV_PATH '${path}' has no bin/python3`);
+  }
+  const environment = {
+    ...process.env,
+    PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
+    VIRTUAL_ENV: path,
+  };
+  return { python, environment };
+}
