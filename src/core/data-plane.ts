@@ -21,7 +21,7 @@ export interface DataPlane {
    */
   model(name: string, versionText: string): Model;
   /** Whether a model can serve just now. @throws like {@link model}. */
-  isModelReady(name: string, versionText: string): boolean;
+  isModelReady(name: string, versionText: string): boolean | Promise<boolean>;
   /** READY versions of one model, ascending, as text. @throws like {@link model}. */
   readyVersions(name: string): readonly string[];
   /**

@@ -48,9 +48,9 @@ export class ModelCalls implements ServerCalls {
     return this.#planes().unloadModel(modelName, unloadDependents);
   }
 
-  isReady(modelName: string, modelVersion: string): boolean {
+  async isReady(modelName: string, modelVersion: string): Promise<boolean> {
     try {
-      return this.#planes().isModelReady(modelName, modelVersion);
+      return await this.#planes().isModelReady(modelName, modelVersion);
     } catch (thrown) {
       if (thrown instanceof InferenceError) return false;
       throw thrown;

@@ -139,8 +139,9 @@ export class ModelServer implements DataPlane, ControlPlane {
     return this.#lifecycle.ready.find(name, versionText) ?? this.#findSlowly(name, versionText);
   }
 
-  isModelReady(name: string, versionText: string): boolean {
-    return this.model(name, versionText).isHealthy;
+  isModelReady(name: string, versionText: string): boolean | Promise<boolean> {
+    const model = this.model(name, versionText);
+    return model.isHealthy && (model.checkReady?.() ?? true);
   }
 
   readyVersions(name: string): readonly string[] {

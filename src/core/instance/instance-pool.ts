@@ -12,6 +12,8 @@ export interface InstancePool {
   readonly activeInstances: readonly ModelInstance[];
   /** True while at least one instance that takes work is ready. */
   readonly isHealthy: boolean;
+  /** Asks the model itself whether it can serve (Python's `is_ready`); absent where no model has a say. */
+  checkReady?(): Promise<boolean>;
   /** Whether {@link acquire} would give an instance. */
   readonly hasFree: boolean;
   /** A ready instance without a running batch, which now belongs to the caller; undefined when there is none. */

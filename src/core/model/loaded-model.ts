@@ -58,6 +58,10 @@ export class LoadedModel implements Model {
     return this.#pool.isHealthy;
   }
 
+  async checkReady(): Promise<boolean> {
+    return this.isHealthy && ((await this.#pool.checkReady?.()) ?? true);
+  }
+
   submit(request: InferenceRequest): void {
     const { signature } = request;
     let validated = signature.validated;

@@ -19,6 +19,8 @@ export interface Model {
   readonly loadDurationNs: number;
   /** False when its backend says that it cannot serve just now (all instances down). */
   readonly isHealthy: boolean;
+  /** Asks the model itself whether it can serve; absent where the model has no say. */
+  checkReady?(): Promise<boolean>;
   /** Validates against this model (memoised on the signature) and enqueues. @throws InferenceError; see Scheduler.enqueue. */
   submit(request: InferenceRequest): void;
   /** Drains, then frees, in reverse order of creation. Idempotent. */

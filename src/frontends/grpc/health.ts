@@ -25,8 +25,8 @@ export function healthRpcs(context: GrpcContext) {
       checkLive(context);
       return { ready: dataPlane.isReady };
     },
-    modelReady({ name, version }) {
-      return { ready: dataPlane.isModelReady(name, version) };
+    async modelReady({ name, version }) {
+      return { ready: await dataPlane.isModelReady(name, version) };
     },
   } satisfies Partial<ServiceImpl<typeof GRPCInferenceService>>;
 }

@@ -26,9 +26,9 @@ export function healthEndpoints(context: HttpContext): Endpoint[] {
     {
       paths: modelPaths("/ready"),
       api: "health",
-      get: (_request, params) => {
+      get: async (_request, params) => {
         const { name, version } = modelOf(params);
-        return dataPlane.isModelReady(name, version)
+        return (await dataPlane.isModelReady(name, version))
           ? emptyResponse()
           : errorResponse(HTTP_STATUS.badRequest, "Model version not ready");
       },

@@ -265,10 +265,12 @@ describe("a look-up", () => {
 
   test("tells whether the instances of a model are up", async () => {
     using world = await loaded();
-    expect(world.server.isModelReady("m", "10")).toBe(true);
+    expect(await world.server.isModelReady("m", "10")).toBe(true);
     const pool = world.hosts.pools.at(-1);
     if (pool !== undefined) pool.isHealthy = false;
-    const ready = ["2", "10"].map((version) => world.server.isModelReady("m", version));
+    const ready = await Promise.all(
+      ["2", "10"].map((version) => world.server.isModelReady("m", version)),
+    );
     expect(ready.sort()).toEqual([false, true]);
   });
 

@@ -445,14 +445,15 @@ class ResponseIterator:
         self._is_over = False
 
     def __iter__(self):
+        # As in Triton, iterating again gives the same responses again.
+        self._taken = 0
         return self
 
     def __next__(self):
-        if self._is_over:
+        if self._is_over and self._taken == len(self._queue):
             raise StopIteration
         server.channel.wait(lambda: len(self._queue) > self._taken)
         response, is_final = self._queue[self._taken]
-        self._queue[self._taken] = None
         self._taken += 1
         if is_final:
             self._is_over = True

@@ -10,7 +10,7 @@ import { configToJson } from "../../config/config-json.ts";
 import { type InstancePlan, instancePlansFrom } from "../../config/instance-plan.ts";
 import type { ModelConfig } from "../../config/model-config.ts";
 import type { SlabAllocator } from "../../memory/slab.ts";
-import { HostedPool } from "../hosted-pool.ts";
+import { HostedPool, type PoolMember } from "../hosted-pool.ts";
 import type { InstanceHosts, OpenedModel } from "../instance-hosts.ts";
 import type { InstancePool } from "../instance-pool.ts";
 import { PythonInstance, type StartedPython } from "./python-instance.ts";
@@ -130,6 +130,21 @@ async function openSession(
   }
 }
 
+/** A pool whose instances have a say in the model's readiness. */
+class PythonPool extends HostedPool {
+  readonly #pythons: readonly PythonInstance[];
+
+  constructor(pythons: readonly PythonInstance[], members: readonly PoolMember[]) {
+    super(members);
+    this.#pythons = pythons;
+  }
+
+  async checkReady(): Promise<boolean> {
+    const answers = await Promise.all(this.#pythons.map((instance) => instance.checkReady()));
+    return answers.every((isReady) => isReady);
+  }
+}
+
 class OpenedPython implements OpenedModel {
   readonly report: ModelReport;
   readonly #recipe: PythonRecipe;
@@ -160,7 +175,8 @@ class OpenedPython implements OpenedModel {
       throw failure.reason;
     }
     const instances = attempts.flatMap((a) => (a.status === "fulfilled" ? [a.value] : []));
-    return new HostedPool(
+    return new PythonPool(
+      instances,
       instances.map((instance, i) => ({
         instance,
         isPassive: plans[i]?.isPassive ?? false,

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Socket, Subprocess, UnixSocketListener } from "bun";
 import { InferenceError } from "../../../base/error.ts";
 import type { Logger } from "../../../base/log.ts";
 import { type Frame, FrameReader } from "./python-frames.ts";
@@ -34,16 +33,16 @@ const KILL_AFTER_MS = 5_000;
 /** One CPython process and its socket. */
 export class PythonProcess {
   readonly name: string;
-  readonly #child: Subprocess<"ignore", "pipe", "pipe">;
-  readonly #socket: Socket<undefined>;
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly #socket: Bun.Socket<undefined>;
   readonly #pending: Uint8Array[] = [];
   #listener: PythonProcessListener;
   #hasExited = false;
 
   private constructor(
     name: string,
-    child: Subprocess<"ignore", "pipe", "pipe">,
-    socket: Socket<undefined>,
+    child: Bun.Subprocess<"ignore", "pipe", "pipe">,
+    socket: Bun.Socket<undefined>,
     listener: PythonProcessListener,
   ) {
     this.name = name;
@@ -124,8 +123,8 @@ export class PythonProcess {
 }
 
 type MakeProcess = (
-  child: Subprocess<"ignore", "pipe", "pipe">,
-  socket: Socket<undefined>,
+  child: Bun.Subprocess<"ignore", "pipe", "pipe">,
+  socket: Bun.Socket<undefined>,
 ) => PythonProcess;
 
 async function startIn(
@@ -136,8 +135,8 @@ async function startIn(
 ): Promise<PythonProcess> {
   let made: PythonProcess | undefined;
   const reader = new FrameReader((frame) => listener.onFrame(frame));
-  const connected = Promise.withResolvers<Socket<undefined>>();
-  const server: UnixSocketListener<undefined> = Bun.listen<undefined>({
+  const connected = Promise.withResolvers<Bun.Socket<undefined>>();
+  const server: Bun.UnixSocketListener<undefined> = Bun.listen<undefined>({
     unix: path,
     socket: {
       open: (socket) => connected.resolve(socket),
@@ -185,7 +184,10 @@ async function startIn(
   }
 }
 
-function spawn(path: string, options: PythonProcessOptions): Subprocess<"ignore", "pipe", "pipe"> {
+function spawn(
+  path: string,
+  options: PythonProcessOptions,
+): Bun.Subprocess<"ignore", "pipe", "pipe"> {
   try {
     const child = Bun.spawn(
       [
@@ -228,7 +230,7 @@ async function logLines(
   if (rest !== "") options.logger.info(rest, { instance: options.name });
 }
 
-function endOf(child: Subprocess): string {
+function endOf(child: Bun.Subprocess): string {
   return child.signalCode === null
     ? `it exited with code ${child.exitCode}`
     : `it was ended by ${child.signalCode}`;

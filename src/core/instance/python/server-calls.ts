@@ -25,6 +25,6 @@ export interface ServerCalls {
     files: ReadonlyMap<string, Uint8Array>,
   ): Promise<void>;
   unload(modelName: string, unloadDependents: boolean): Promise<void>;
-  isReady(modelName: string, modelVersion: string): boolean;
+  isReady(modelName: string, modelVersion: string): Promise<boolean>;
   readonly metrics: ModelMetricCalls;
 }
