@@ -20,7 +20,10 @@ export interface DataPlane {
    * @throws InferenceError NOT_FOUND, UNAVAILABLE or INVALID_ARG with Triton's texts.
    */
   model(name: string, versionText: string): Model;
-  /** Whether a model can serve just now. @throws like {@link model}. */
+  /**
+   * Whether a model can serve just now: false where it is known and not READY, or has no instance that works.
+   * @throws InferenceError NOT_FOUND for an unknown model or version, INVALID_ARG for a bad version text.
+   */
   isModelReady(name: string, versionText: string): boolean | Promise<boolean>;
   /** READY versions of one model, ascending, as text. @throws like {@link model}. */
   readyVersions(name: string): readonly string[];

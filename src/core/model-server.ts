@@ -140,7 +140,9 @@ export class ModelServer implements DataPlane, ControlPlane {
   }
 
   isModelReady(name: string, versionText: string): boolean | Promise<boolean> {
-    const model = this.model(name, versionText);
+    const serving = this.#lifecycle.ready.find(name, versionText);
+    if (serving === undefined && this.#isIdle(name, versionText)) return false;
+    const model = serving ?? this.#findSlowly(name, versionText);
     return model.isHealthy && (model.checkReady?.() ?? true);
   }
 
@@ -210,6 +212,14 @@ export class ModelServer implements DataPlane, ControlPlane {
     }
     if (controlMode === "explicit" && !isEverything) return [...new Set(startupModels)];
     return this.#repository.list().map(({ name }) => name);
+  }
+
+  /** Whether a version, or any where none is named, is known and does not serve. */
+  #isIdle(name: string, versionText: string): boolean {
+    const states = this.#lifecycle.versionStates(name);
+    if (versionText === "") return this.#lifecycle.isKnown(name);
+    const version = versionFrom(versionText);
+    return states.some((state) => state.version === version && state.state !== "READY");
   }
 
   /** Whatever the map of ready models does not answer: other spellings of a version, and all errors. */

@@ -247,6 +247,11 @@ describe("a look-up", () => {
       "UNAVAILABLE",
       "Request for unknown model: 'm' version 2 is not at ready state",
     ]);
+    expect(["", "2", "02"].map((version) => world.server.isModelReady("m", version))).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 
   test.each(["abc", "-1", "1.0.0", " 1", "+1", "99999999999999999999"])(
