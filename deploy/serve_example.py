@@ -48,7 +48,8 @@ def main() -> int:
     server = subprocess.Popen([executable, "serve", f"--model-repository={repository}", *flags])
     # Ctrl-C reaches the server too, by the terminal; here it must only not end the wait.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: server.terminate())
+    # Once: make sends it to its children too, and a second one ends the server without a drain.
+    signal.signal(signal.SIGTERM, lambda *_: (signal.signal(signal.SIGTERM, signal.SIG_IGN), server.terminate()))
     threading.Thread(target=tell_when_ready, args=(server, flags), daemon=True).start()
     return server.wait()
 
