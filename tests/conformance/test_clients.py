@@ -39,10 +39,14 @@ def client(request, example):
 
 
 def test_a_client_sees_a_live_and_ready_server_and_its_models(client):
-    _, client = client
+    library, client = client
     assert client.is_server_live() and client.is_server_ready()
     assert all(client.is_model_ready(model) for model in MODELS)
-    assert not client.is_model_ready("no_such_model")
+    if library is httpclient:
+        assert not client.is_model_ready("no_such_model")
+    else:
+        with pytest.raises(InferenceServerException, match="unknown model"):
+            client.is_model_ready("no_such_model")
 
 
 def test_a_client_reads_metadata_config_statistics_and_index(client):

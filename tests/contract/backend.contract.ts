@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject } from "@bufbuild/protobuf";
 import { ModelConfigSchema } from "#gen/inference/model_config_pb.ts";
 import { configDatatypeName, type Datatype, elementBytesOf } from "../../src/base/datatype.ts";
 import type { Backend, BackendFactory, OpenModelOptions } from "../../src/core/backend/backend.ts";
@@ -9,6 +9,7 @@ import type {
   ExecutionSignature,
   ExecutionTensor,
 } from "../../src/core/backend/backend-model.ts";
+import { configToBytes } from "../../src/core/config/config-bytes.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { packBytes, unpackBytes } from "../support/sample-models.ts";
 import { TemporaryFolder } from "../support/temporary-folder.ts";
@@ -104,7 +105,7 @@ export function backendContract(name: string, options: BackendContractOptions): 
         modelVersion: "1",
         modelDirectory,
         versionDirectory,
-        config: toBinary(ModelConfigSchema, message),
+        config: configToBytes(message),
         device: { kind: "CPU", id: -1 },
         backendConfig: {},
         libraryPaths: {},

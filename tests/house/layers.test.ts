@@ -25,7 +25,7 @@ const ALLOWED: readonly (readonly [zone: RegExp, allowed: readonly RegExp[]])[] 
   [/^base$/, [/^base$/]],
   [/^core\/planes$/, [/^base$/, /^core\//, /^gen$/]],
   [/^core\/config$/, [/^base$/, /^gen$/, /^package:@bufbuild\/protobuf/, /^package:node:/]],
-  [/^core\//, [/^base$/, /^package:node:/]],
+  [/^core\//, [/^base$/, /^package:(node:|bun$)/]],
   [/^options$/, [/^base$/, /^package:node:/]],
   [/^backends\/catalog$/, [/^base$/, /^core\/backend$/, /^backends\//]],
   [

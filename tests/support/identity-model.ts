@@ -5,7 +5,7 @@ import {
   ModelInstanceGroupSchema,
 } from "#gen/inference/model_config_pb.ts";
 import type { OpenModelOptions } from "../../src/core/backend/backend.ts";
-import { configToBinary } from "../../src/core/config/config-binary.ts";
+import { configToBytes } from "../../src/core/config/config-bytes.ts";
 import type { ModelConfig } from "../../src/core/config/model-config.ts";
 import type { RequestAnswers } from "../../src/core/request/request-answers.ts";
 import { type SampleTensor, sampleConfig } from "./sample-config.ts";
@@ -49,7 +49,7 @@ export function openOptions(config: ModelConfig): OpenModelOptions {
     modelVersion: "1",
     modelDirectory: "/nowhere",
     versionDirectory: "/nowhere/1",
-    config: configToBinary(config.message),
+    config: configToBytes(config.message),
     device: { kind: "CPU", id: -1 },
     backendConfig: {},
     libraryPaths: {},

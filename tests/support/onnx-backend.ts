@@ -1,5 +1,4 @@
-import { type JsonObject, toBinary } from "@bufbuild/protobuf";
-import { ModelConfigSchema } from "#gen/inference/model_config_pb.ts";
+import type { JsonObject } from "@bufbuild/protobuf";
 import { ONNXRUNTIME_BACKEND } from "../../src/backends/onnxruntime/backend.ts";
 import type { Backend, Device, OpenModelOptions } from "../../src/core/backend/backend.ts";
 import type { BackendInstance } from "../../src/core/backend/backend-instance.ts";
@@ -8,6 +7,7 @@ import type {
   ExecutionSignature,
   ExecutionTensor,
 } from "../../src/core/backend/backend-model.ts";
+import { configToBytes } from "../../src/core/config/config-bytes.ts";
 import { configMessage } from "./onnx-config.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { TemporaryFolder } from "./temporary-folder.ts";
@@ -43,7 +43,7 @@ export class OnnxBackendSetup implements Disposable {
       modelVersion: "1",
       modelDirectory: this.folder.directory("m"),
       versionDirectory: this.folder.directory("m/1"),
-      config: toBinary(ModelConfigSchema, configMessage(fields)),
+      config: configToBytes(configMessage(fields)),
       device: device ?? { kind: "CPU", id: -1 },
       backendConfig: backendConfig ?? {},
       libraryPaths: {},
@@ -78,11 +78,7 @@ export class OnnxBackendSetup implements Disposable {
       input: wanted.inputs.map(({ name }) => ({ name })),
       ...options.fields,
     });
-    const instance = await opened.createInstance(
-      "m_0",
-      wanted,
-      toBinary(ModelConfigSchema, config),
-    );
+    const instance = await opened.createInstance("m_0", wanted, configToBytes(config));
     this.#instances.unshift(instance);
     return instance;
   }

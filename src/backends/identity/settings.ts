@@ -1,5 +1,5 @@
 import { InferenceError } from "../../base/error.ts";
-import { configFromBinary } from "../../core/config/config-binary.ts";
+import { configFromBytes } from "../../core/config/config-bytes.ts";
 
 /** The backend's `parameters` of a configuration. */
 export interface IdentitySettings {
@@ -12,11 +12,11 @@ export interface IdentitySettings {
 }
 
 /**
- * @param config ModelConfig in binary form.
+ * @param config ModelConfig as bytes.
  * @throws InferenceError INVALID_ARG for a parameter that is no number.
  */
 export function identitySettingsFrom(config: Uint8Array): IdentitySettings {
-  const { parameters } = configFromBinary(config);
+  const { parameters } = configFromBytes(config);
   const number = (key: string): number => {
     const text = parameters[key]?.stringValue ?? "0";
     const value = Number(text);

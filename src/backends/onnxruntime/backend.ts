@@ -1,13 +1,13 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import { LibraryNotFoundError } from "#ffi/library.ts";
 import type { OrtApi } from "#ffi/onnxruntime/api.ts";
 import { Environment } from "#ffi/onnxruntime/environment.ts";
 import { openOnnxRuntime } from "#ffi/onnxruntime/open-library.ts";
 import { Session } from "#ffi/onnxruntime/session.ts";
-import { type ModelConfig, ModelConfigSchema } from "#gen/inference/model_config_pb.ts";
+import type { ModelConfig } from "#gen/inference/model_config_pb.ts";
 import { InferenceError } from "../../base/error.ts";
 import type { Logger } from "../../base/log.ts";
 import type { Backend, BackendFactory, OpenModelOptions } from "../../core/backend/backend.ts";
+import { configFromBytes } from "../../core/config/config-bytes.ts";
 import { executionProvidersFor } from "./execution-providers.ts";
 import { makeSession } from "./make-session.ts";
 import { OnnxModel } from "./model.ts";
@@ -28,7 +28,7 @@ class OnnxBackend implements Backend {
   }
 
   async openModel(options: OpenModelOptions): Promise<OnnxModel> {
-    const config = fromBinary(ModelConfigSchema, options.config);
+    const config = configFromBytes(options.config);
     const pools = globalThreadPoolsFrom(options.backendConfig);
     const settings = sessionSettingsFrom(config, options.backendConfig);
     try {

@@ -1,12 +1,11 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import type { GraphTensor, Session } from "#ffi/onnxruntime/session.ts";
-import { ModelConfigSchema } from "#gen/inference/model_config_pb.ts";
 import type {
   BackendModel,
   ExecutionSignature,
   ModelReport,
   ReportedTensor,
 } from "../../core/backend/backend-model.ts";
+import { configFromBytes } from "../../core/config/config-bytes.ts";
 import { checkFit } from "./check-fit.ts";
 import { datatypeFrom } from "./datatypes.ts";
 import { OnnxInstance } from "./instance.ts";
@@ -38,7 +37,7 @@ export class OnnxModel implements BackendModel {
     signature: ExecutionSignature,
     config: Uint8Array,
   ): Promise<OnnxInstance> {
-    checkFit(this.#session, fromBinary(ModelConfigSchema, config), signature);
+    checkFit(this.#session, configFromBytes(config), signature);
     try {
       return new OnnxInstance({
         modelName: this.#name,

@@ -48,7 +48,7 @@ export interface BackendModel extends Disposable {
   readonly report: ModelReport;
   /**
    * Makes one instance. Several instances of a model may run at once, each in its own host.
-   * @param config the completed configuration, protobuf binary form.
+   * @param config the completed configuration, in the form of `core/config/config-bytes.ts`.
    * @throws InferenceError where the completed configuration does not fit the model.
    */
   createInstance(

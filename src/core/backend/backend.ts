@@ -18,7 +18,7 @@ export interface OpenModelOptions {
   /** Absolute folder of the version (`<repository>/<model>/<version>`). */
   readonly versionDirectory: string;
   /**
-   * The configuration as it stands, `ModelConfig` message in protobuf binary form. Before auto-completion it may
+   * The configuration as it stands, in the form of `core/config/config-bytes.ts`. Before auto-completion it may
    * lack inputs, outputs and `max_batch_size`; a backend must not rely on those in `openModel`.
    */
   readonly config: Uint8Array;

@@ -176,7 +176,8 @@ function fillTensor(
   const isBatching = message.maxBatchSize > 0;
   const dims = (reported.shape ?? []).slice(isBatching ? 1 : 0);
   // A configuration cannot say "no dimensions": one element stands for it, and the model gets its own shape back.
-  if (dims.length > 0) tensor.dims = dims.map(BigInt);
+  // Nor can it say "no elements": a dimension that is 0 in the file is left free, and the runtime checks it.
+  if (dims.length > 0) tensor.dims = dims.map((dim) => BigInt(dim === 0 ? -1 : dim));
   else {
     tensor.dims = [1n];
     if (isBatching) tensor.reshape ??= create(ModelTensorReshapeSchema);

@@ -3,7 +3,7 @@ import type { Logger } from "../../base/log.ts";
 import type { Device, OpenModelOptions } from "../backend/backend.ts";
 import type { BackendCancel } from "../backend/backend-instance.ts";
 import type { ExecutionSignature, ModelReport } from "../backend/backend-model.ts";
-import { configToBinary } from "../config/config-binary.ts";
+import { configToBytes } from "../config/config-bytes.ts";
 import { type InstancePlan, instancePlansFrom } from "../config/instance-plan.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { HostClient } from "./host-client.ts";
@@ -71,7 +71,7 @@ export class OpenedHost implements OpenedModel {
   async createPool(config: ModelConfig, signature: ExecutionSignature): Promise<InstancePool> {
     const first = this.#takeClient();
     if (first === undefined) throw new Error("createPool after the model was handed over or freed");
-    const binary = configToBinary(config.message);
+    const binary = configToBytes(config.message);
     const planned = instancePlansFrom(config.message);
     const ownerIndex = planned.findIndex((one) => this.#isOwnDevice(one.device));
     if (ownerIndex < 0) await first.dispose();

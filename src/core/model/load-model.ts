@@ -5,7 +5,7 @@ import type { OpenModelOptions } from "../backend/backend.ts";
 import { executionSignatureFrom } from "../backend/execution-signature.ts";
 import { adoptCompletedConfig } from "../config/adopt-completed-config.ts";
 import { completeConfig, defaultMaxBatchSizeFrom } from "../config/complete-config.ts";
-import { configFromBinary, configToBinary } from "../config/config-binary.ts";
+import { configFromBytes, configToBytes } from "../config/config-bytes.ts";
 import { normalizeInstanceGroups } from "../config/instance-groups.ts";
 import { instancePlansFrom } from "../config/instance-plan.ts";
 import type { ModelConfig } from "../config/model-config.ts";
@@ -48,7 +48,7 @@ export async function loadModel(
 ): Promise<LoadedModel> {
   const beginNs = context.clock.nowNs();
   // Versions of one model load side by side and completion changes the message.
-  const message = configFromBinary(configToBinary(source.config.message));
+  const message = configFromBytes(configToBytes(source.config.message));
   refuseUnserved(message);
   normalizeInstanceGroups(message, { gpuCount: context.gpuCount });
   const backendConfig = {
@@ -119,7 +119,7 @@ function openOptions(
     modelVersion: String(version),
     modelDirectory: source.modelDirectory,
     versionDirectory: source.versionDirectory(version),
-    config: configToBinary(message),
+    config: configToBytes(message),
     device: firstInstance?.device ?? { kind: "CPU", id: -1 },
     backendConfig,
     libraryPaths: context.libraryPaths,

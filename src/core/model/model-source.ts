@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { InferenceError } from "../../base/error.ts";
 import type { Logger } from "../../base/log.ts";
-import { configFromBinary, configToBinary } from "../config/config-binary.ts";
+import { configFromBytes, configToBytes } from "../config/config-bytes.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import { normalizeConfig } from "../config/normalize-config.ts";
 import type { ParsedConfig } from "../config/parse-config.ts";
@@ -125,7 +125,7 @@ export async function fingerprintOfModel(modelDirectory: string): Promise<ModelF
 }
 
 function identityOf(message: ModelConfig["message"]): string {
-  const copy = configFromBinary(configToBinary(message));
+  const copy = configFromBytes(configToBytes(message));
   delete copy.versionPolicy;
-  return Buffer.from(configToBinary(copy)).toString("base64");
+  return Buffer.from(configToBytes(copy)).toString("base64");
 }

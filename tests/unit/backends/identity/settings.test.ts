@@ -2,14 +2,14 @@ import { expect, test } from "bun:test";
 import { create } from "@bufbuild/protobuf";
 import { ModelConfigSchema } from "#gen/inference/model_config_pb.ts";
 import { identitySettingsFrom } from "../../../../src/backends/identity/settings.ts";
-import { configToBinary } from "../../../../src/core/config/config-binary.ts";
+import { configToBytes } from "../../../../src/core/config/config-bytes.ts";
 
 function settingsOf(parameters: Readonly<Record<string, string>>) {
   const entries = Object.entries(parameters).map(
     ([key, stringValue]) => [key, { stringValue }] as const,
   );
   const message = create(ModelConfigSchema, { parameters: Object.fromEntries(entries) });
-  return identitySettingsFrom(configToBinary(message));
+  return identitySettingsFrom(configToBytes(message));
 }
 
 test("every delay is off where the configuration does not name it", () => {

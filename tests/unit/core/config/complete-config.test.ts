@@ -76,6 +76,11 @@ describe("completeConfig", () => {
     expect(got.output[0]?.reshape).toEqual({ shape: [] });
   });
 
+  test("leaves a dimension free that is 0 in the model file", () => {
+    const got = complete("", [tensor("X", [2, 0, 3])], [tensor("Y", [0])]);
+    expect(shapes(got)).toEqual([[[2, -1, 3]], [[-1]]]);
+  });
+
   test("turns batching off when one tensor cannot", () => {
     const got = complete("", [tensor("A", [-1, 2]), tensor("B", [3])], [tensor("C", [-1, 2])]);
     expect(got.max_batch_size).toBe(0);

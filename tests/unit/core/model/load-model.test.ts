@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { InferenceError } from "../../../../src/base/error.ts";
-import { configFromBinary } from "../../../../src/core/config/config-binary.ts";
+import { configFromBytes } from "../../../../src/core/config/config-bytes.ts";
 import { type LoadModelContext, loadModel } from "../../../../src/core/model/load-model.ts";
 import {
   fingerprintOfModel,
@@ -93,7 +93,7 @@ describe("a load", () => {
     const hosts = new FakeInstanceHosts();
     const source = await sourceOf(folder);
     await loadModel(source, 1, contextOf(hosts));
-    const sent = configFromBinary(hosts.openings[0]?.options.config ?? new Uint8Array());
+    const sent = configFromBytes(hosts.openings[0]?.options.config ?? new Uint8Array());
     expect([sent.name, sent.backend, sent.instanceGroup.map(({ count }) => count)]).toEqual([
       "m",
       "onnxruntime",
