@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { InferenceError } from "../../base/error.ts";
 import type { OpenModelOptions } from "../../core/backend/backend.ts";
-import { configFromBinary } from "../../core/config/config-binary.ts";
+import { configFromBytes } from "../../core/config/config-bytes.ts";
 
 /** An interpreter and the environment it runs in. */
 export interface PythonInterpreter {
@@ -16,7 +16,7 @@ export interface PythonInterpreter {
  * @throws InferenceError INVALID_ARG when the named environment has no interpreter.
  */
 export function interpreterOf(options: OpenModelOptions): PythonInterpreter {
-  const { parameters } = configFromBinary(options.config);
+  const { parameters } = configFromBytes(options.config);
   const named = parameters["EXECUTION_ENV_PATH"]?.stringValue;
   if (named === undefined || named === "") return { python: "python3", environment: process.env };
   const path = named.replaceAll("$$TRITON_MODEL_DIRECTORY", options.modelDirectory);

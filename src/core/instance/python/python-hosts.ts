@@ -5,7 +5,7 @@ import { InferenceError } from "../../../base/error.ts";
 import type { Logger } from "../../../base/log.ts";
 import type { OpenModelOptions } from "../../backend/backend.ts";
 import type { ExecutionSignature, ModelReport } from "../../backend/backend-model.ts";
-import { configFromBinary } from "../../config/config-binary.ts";
+import { configFromBytes } from "../../config/config-bytes.ts";
 import { configToJson } from "../../config/config-json.ts";
 import { type InstancePlan, instancePlansFrom } from "../../config/instance-plan.ts";
 import type { ModelConfig } from "../../config/model-config.ts";
@@ -53,7 +53,7 @@ export class PythonHosts implements InstanceHosts {
   }
 
   async open(_backend: string, model: OpenModelOptions): Promise<OpenedModel> {
-    const message = configFromBinary(model.config);
+    const message = configFromBytes(model.config);
     const filename =
       message.defaultModelFilename === "" ? "model.py" : message.defaultModelFilename;
     const path = join(model.versionDirectory, filename);
