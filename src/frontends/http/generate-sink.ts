@@ -11,7 +11,7 @@ const NOT_ONE_RESPONSE =
  * Where the answer to `…/generate` goes: exactly one response becomes the body. A model that begins a second one is
  * stopped, since nobody would read it.
  */
-export class GenerateSink implements ResponseSink, EventListenerObject {
+export class GenerateSink implements ResponseSink {
   /** Settles once the answer is known. Never rejects. */
   readonly response: Promise<Response>;
   /** Set as soon as the request exists. */
@@ -42,11 +42,6 @@ export class GenerateSink implements ResponseSink, EventListenerObject {
 
   onComplete(): void {
     this.#settle(this.#first);
-  }
-
-  /** The connection has closed. */
-  handleEvent(): void {
-    this.request?.cancel();
   }
 
   #take(render: () => Response, isFinal: boolean): void {

@@ -17,21 +17,20 @@ const EVENT_STREAM_HEADERS = {
  * Where the answers to `…/generate_stream` go: each response is one server-sent event, an error too, and the stream
  * ends with the request. The status follows the first event.
  */
-export class GenerateStreamSink implements ResponseSink, EventListenerObject {
+export class GenerateStreamSink implements ResponseSink {
   /** Settles with the first event or the end. Never rejects. */
   readonly response: Promise<Response>;
   /** Set as soon as the request exists. */
   request: InferenceRequest | undefined = undefined;
+  /** Called once, when the request has ended. */
+  onEnd: (() => void) | undefined = undefined;
   readonly #resolve: (response: Response) => void;
-  readonly #onEnd: () => void;
   readonly #stream: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined = undefined;
   #isOpen = false;
   #isClosed = false;
 
-  /** @param onEnd called once, when the request has ended. */
-  constructor(onEnd: () => void) {
-    this.#onEnd = onEnd;
+  constructor() {
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.response = promise;
     this.#resolve = resolve;
@@ -42,7 +41,7 @@ export class GenerateStreamSink implements ResponseSink, EventListenerObject {
         },
         cancel: () => {
           this.#isClosed = true;
-          this.handleEvent();
+          this.request?.cancel();
         },
       },
       { highWaterMark: MAX_WAITING_BYTES, size: (chunk) => chunk?.byteLength ?? 0 },
@@ -68,12 +67,7 @@ export class GenerateStreamSink implements ResponseSink, EventListenerObject {
   onComplete(): void {
     this.#open(HTTP_STATUS.ok);
     this.#close();
-    this.#onEnd();
-  }
-
-  /** The client has gone. */
-  handleEvent(): void {
-    this.request?.cancel();
+    this.onEnd?.();
   }
 
   /** The first call decides the status; further ones do nothing. */

@@ -1,7 +1,6 @@
 import { InferenceError } from "../../base/error.ts";
 import type { Model } from "../../core/model/model.ts";
 import { InferenceRequest } from "../../core/request/inference-request.ts";
-import type { ResponseSink } from "../../core/request/inference-response.ts";
 import type { GenerateRequest } from "./codec/generate-request.ts";
 import { readGenerateRequest } from "./codec/generate-request.ts";
 import { JsonReader } from "./codec/json-reader.ts";
@@ -10,27 +9,22 @@ import { modelOf, modelPaths } from "./endpoint.ts";
 import { GenerateSink } from "./generate-sink.ts";
 import { GenerateStreamSink } from "./generate-stream-sink.ts";
 import type { HttpContext } from "./http-context.ts";
-import { resumeIdleTimeout, suspendIdleTimeout } from "./idle-timeout.ts";
-
-/** A sink of this folder: it ends in a response and listens for the client's leaving. */
-interface GeneratingSink extends ResponseSink, EventListenerObject {
-  readonly response: Promise<Response>;
-  request: InferenceRequest | undefined;
-}
+import { OpenRequest } from "./open-requests.ts";
 
 /** One JSON in; one JSON, or a stream of server-sent events, out. */
 export function generateEndpoints(context: HttpContext): Endpoint[] {
+  const { openRequests } = context;
   return [
     {
       paths: modelPaths("/generate"),
       api: "inference",
       post: async (request, params, server) => {
         const generation = await read(context, request, params);
-        try {
-          return await start(context, generation, new GenerateSink(), server);
-        } finally {
-          resumeIdleTimeout(server, request);
-        }
+        const sink = new GenerateSink();
+        const open = start(context, generation, sink, server);
+        const response = await sink.response;
+        openRequests.remove(open);
+        return response;
       },
     },
     {
@@ -38,8 +32,10 @@ export function generateEndpoints(context: HttpContext): Endpoint[] {
       api: "inference",
       post: async (request, params, server) => {
         const generation = await read(context, request, params);
-        const sink = new GenerateStreamSink(() => resumeIdleTimeout(server, request));
-        return start(context, generation, sink, server);
+        const sink = new GenerateStreamSink();
+        const open = start(context, generation, sink, server);
+        sink.onEnd = () => openRequests.remove(open);
+        return sink.response;
       },
     },
   ];
@@ -75,12 +71,13 @@ async function read(
   return { http: request, model, generate, arrivalNs };
 }
 
+/** Hands the request to the core, which ends it later, and has its connection watched until then. */
 function start(
   context: HttpContext,
   { http, model, generate, arrivalNs }: Generation,
-  sink: GeneratingSink,
+  sink: GenerateSink | GenerateStreamSink,
   server: HttpServer,
-): Promise<Response> {
+): OpenRequest {
   const request = new InferenceRequest({
     signature: generate.signature,
     id: generate.id,
@@ -90,8 +87,7 @@ function start(
   });
   sink.request = request;
   context.dataPlane.infer(model, request);
-  if (http.signal.aborted) request.cancel();
-  else http.signal.addEventListener("abort", sink);
-  suspendIdleTimeout(server, http);
-  return sink.response;
+  const open = new OpenRequest(http, request, server);
+  context.openRequests.add(open);
+  return open;
 }

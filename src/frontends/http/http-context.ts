@@ -6,6 +6,7 @@ import type { Model } from "../../core/model/model.ts";
 import { InferRequestCodec } from "./codec/infer-request.ts";
 import { InferResponseCodec } from "./codec/infer-response.ts";
 import { HeaderForwarding } from "./header-forwarding.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { RequestBodies } from "./request-bodies.ts";
 import type { RestrictedApis } from "./restricted-apis.ts";
 
@@ -66,6 +67,7 @@ export class HttpContext {
   readonly requestCodec: InferRequestCodec;
   readonly responseCodec = new InferResponseCodec();
   readonly bodies: RequestBodies;
+  readonly openRequests = new OpenRequests();
   readonly headerForwarding: HeaderForwarding;
   readonly restrictedApis: RestrictedApis;
   readonly rpcHandler: RpcHandler | undefined;

@@ -2,7 +2,7 @@ import { InferenceError } from "../../base/error.ts";
 import { createHttpApp } from "./http-app.ts";
 import type { HttpFrontendOptions } from "./http-context.ts";
 import { HttpContext } from "./http-context.ts";
-import { IDLE_TIMEOUT_SECONDS } from "./idle-timeout.ts";
+import { IDLE_TIMEOUT_SECONDS } from "./open-requests.ts";
 
 /** The REST interface, listening. */
 export interface HttpFrontend {

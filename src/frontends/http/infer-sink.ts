@@ -1,6 +1,5 @@
 import type { InferenceError } from "../../base/error.ts";
 import { inferenceErrorFrom } from "../../base/error.ts";
-import type { InferenceRequest } from "../../core/request/inference-request.ts";
 import type { InferenceResponse, ResponseSink } from "../../core/request/inference-response.ts";
 import { HTTP_STATUS } from "../status.ts";
 import type { EncodedResponse } from "./codec/infer-response.ts";
@@ -19,13 +18,10 @@ export interface InferSinkFields {
 
 /**
  * Where the answer to one HTTP inference goes: exactly one response becomes the body, any other number is an error.
- * It is also the listener of the client's leaving.
  */
-export class InferSink implements ResponseSink, EventListenerObject {
+export class InferSink implements ResponseSink {
   /** Settles once the request has ended. Never rejects. */
   readonly response: Promise<Response>;
-  /** Set as soon as the request exists. */
-  request: InferenceRequest | undefined = undefined;
   readonly #fields: InferSinkFields;
   readonly #resolve: (response: Response | Promise<Response>) => void;
   #first: Response | Promise<Response> | undefined = undefined;
@@ -52,11 +48,6 @@ export class InferSink implements ResponseSink, EventListenerObject {
 
   onComplete(): void {
     this.#end();
-  }
-
-  /** The connection has closed. */
-  handleEvent(): void {
-    this.request?.cancel();
   }
 
   #end(): void {

@@ -8,8 +8,8 @@ import { decompress, encodingFromAccept } from "./compression.ts";
 import type { Endpoint, HttpServer, PathParams } from "./endpoint.ts";
 import { modelOf, modelPaths } from "./endpoint.ts";
 import type { HttpContext } from "./http-context.ts";
-import { resumeIdleTimeout, suspendIdleTimeout } from "./idle-timeout.ts";
 import { InferSink } from "./infer-sink.ts";
+import { OpenRequest } from "./open-requests.ts";
 
 /** One inference: bytes in, bytes out. */
 export function inferEndpoints(context: HttpContext): Endpoint[] {
@@ -31,7 +31,7 @@ async function infer(
   const arrivalNs = context.clock.nowNs();
   // Refuses before the body is read: an unknown model is 404 whatever the body holds.
   servedModel(context, params);
-  const { headers, signal } = request;
+  const { headers } = request;
   const body = await context.bodies.read(request);
   try {
     const contentEncoding = headers.get("content-encoding");
@@ -54,15 +54,14 @@ async function infer(
       sink,
       arrivalNs,
     });
-    sink.request = inference;
     context.dataPlane.infer(model, inference);
-    if (signal.aborted) inference.cancel();
-    else signal.addEventListener("abort", sink);
-    suspendIdleTimeout(server, request);
-    return await sink.response;
+    const open = new OpenRequest(request, inference, server);
+    context.openRequests.add(open);
+    const response = await sink.response;
+    context.openRequests.remove(open);
+    return response;
   } finally {
     context.bodies.release(body.reservedBytes);
-    resumeIdleTimeout(server, request);
   }
 }
 

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { InferenceError } from "../../../base/error.ts";
+import { latin1Text, utf8Text } from "./byte-text.ts";
 
 /** Triton's limit on nested arrays and objects; it keeps a body of a million brackets from costing more than a hundred. */
 export const MAX_JSON_DEPTH = 100;
@@ -52,7 +53,6 @@ export class JsonReader {
   /** After {@link skipNumber}: whether the token has neither fraction nor exponent. */
   isInteger = false;
   #depth = 0;
-  readonly #buffer: Buffer;
   readonly #start: number;
 
   constructor(bytes: Uint8Array, start = 0, end = bytes.byteLength) {
@@ -61,7 +61,6 @@ export class JsonReader {
     this.#start = start;
     const hasMark = bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf;
     this.at = hasMark && end - start >= 3 ? start + 3 : start;
-    this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   /** Kind of the value at hand; white space before it is passed over. */
@@ -127,11 +126,11 @@ export class JsonReader {
   string(): string {
     const start = this.at + 1;
     const isPlain = this.skipString();
-    if (isPlain) return this.#buffer.toString("latin1", start, this.at - 1);
-    const raw = this.#buffer.subarray(start, this.at - 1);
+    if (isPlain) return latin1Text(this.bytes, start, this.at - 1);
+    const raw = this.bytes.subarray(start, this.at - 1);
     if (!isUtf8(raw)) this.#fail("invalid UTF-8 in a string", start);
     // The token was checked by skipString, except that surrogates come in pairs: JSON.parse lets lone ones pass.
-    const text: unknown = JSON.parse(`"${raw.toString("utf8")}"`);
+    const text: unknown = JSON.parse(`"${utf8Text(this.bytes, start, this.at - 1)}"`);
     if (typeof text !== "string" || !text.isWellFormed()) {
       return this.#fail("a surrogate without its partner in a string", start);
     }
@@ -152,7 +151,7 @@ export class JsonReader {
 
   /** A part of the document as it stands; ASCII only (numbers, literals). */
   text(start: number, end: number): string {
-    return this.#buffer.toString("latin1", start, end);
+    return latin1Text(this.bytes, start, end);
   }
 
   /** Passes over any value and checks it on the way. */

@@ -3,6 +3,7 @@ import type { Datatype } from "../../../base/datatype.ts";
 import { InferenceError } from "../../../base/error.ts";
 import type { Shape } from "../../../base/shape.ts";
 import { formatShape } from "../../../base/shape.ts";
+import { latin1Text, utf8Text } from "./byte-text.ts";
 import { ByteWriter } from "./byte-writer.ts";
 
 /** A range of a body that holds a JSON array which a JsonReader has checked, and what it should become. */
@@ -56,7 +57,7 @@ type NumberArray =
 /** Walks over the elements of a checked array; brackets, commas and white space mean nothing to it. */
 class ElementCursor {
   readonly source: JsonTensorSource;
-  readonly body: Buffer;
+  readonly body: Uint8Array;
   /** Offset of the element at hand after {@link next}. */
   at: number;
   /** Elements passed so far. */
@@ -65,8 +66,7 @@ class ElementCursor {
   constructor(source: JsonTensorSource) {
     this.source = source;
     this.at = source.start;
-    const { body } = source;
-    this.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    this.body = source.body;
   }
 
   /** Moves on to the next element. @returns its first byte, or 0 at the end. */
@@ -125,7 +125,7 @@ class ElementCursor {
     const first = this.body[this.at];
     const isShort = first !== QUOTE && first !== 0x7b;
     const seen = isShort
-      ? this.body.toString("latin1", this.at, Math.min(this.tokenEnd(), this.at + 40))
+      ? latin1Text(this.body, this.at, Math.min(this.tokenEnd(), this.at + 40))
       : first === QUOTE
         ? "a string"
         : "an object";
@@ -281,7 +281,7 @@ function readLongs(cursor: ElementCursor): Uint8Array {
       const exact = Number.isNaN(value)
         ? end - at > 40
           ? max + 1n
-          : BigInt(cursor.body.toString("latin1", at, end))
+          : BigInt(latin1Text(cursor.body, at, end))
         : BigInt(value);
       if (exact < min || exact > max) {
         cursor.at = at;
@@ -337,7 +337,7 @@ function readFloat(cursor: ElementCursor, first: number): number {
     return isNegative ? -value : value;
   }
   const end = cursor.tokenEnd();
-  const text = body.toString("latin1", cursor.at, end);
+  const text = latin1Text(body, cursor.at, end);
   const value = nonFiniteValue(text) ?? (at > start ? Number(text) : undefined);
   if (value === undefined) return cursor.refuse("a number");
   cursor.at = end;
@@ -393,12 +393,13 @@ function readStrings(cursor: ElementCursor): Uint8Array {
 
 /** Bytes of the string at the cursor, whose closing quote is at `quoteAt`, without its escapes. */
 function appendContent(cursor: ElementCursor, writer: ByteWriter, quoteAt: number): void {
-  const content = cursor.body.subarray(cursor.at + 1, quoteAt);
+  const start = cursor.at + 1;
+  const content = cursor.body.subarray(start, quoteAt);
   if (!content.includes(BACKSLASH)) {
     writer.raw(content);
     return;
   }
-  const text: unknown = JSON.parse(`"${content.toString("utf8")}"`);
+  const text: unknown = JSON.parse(`"${utf8Text(cursor.body, start, quoteAt)}"`);
   if (typeof text !== "string" || !text.isWellFormed()) {
     cursor.refuse("a string whose surrogates come in pairs");
   }

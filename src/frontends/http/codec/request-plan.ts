@@ -28,7 +28,7 @@ export interface DecodedRequest {
   readonly plan: RequestPlan;
   /** "" when the request has none. */
   readonly id: string;
-  /** Bytes of `plan.signature.inputs[i]`; views of the body except for JSON data. */
+  /** Bytes of `plan.signature.inputs[i]`; views of the body, or copies where those are cheaper. */
   readonly inputBytes: readonly Uint8Array[];
 }
 
