@@ -2,6 +2,7 @@ import type { InferenceError } from "../../src/base/error.ts";
 import type { InstancePool } from "../../src/core/instance/instance-pool.ts";
 import type { ExecutionResult, ModelInstance } from "../../src/core/instance/model-instance.ts";
 import type { Batch } from "../../src/core/request/batch.ts";
+import type { RequestAnswers } from "../../src/core/request/request-answers.ts";
 import { NO_PARAMETERS } from "../../src/core/request/request-signature.ts";
 
 /** A result without outputs. */
@@ -21,15 +22,24 @@ export class FakeInstance implements ModelInstance {
   readonly name: string;
   isReady = true;
   wasCancelled = false;
-  running: { batch: Batch; onExecuted: (result: ExecutionResult) => void } | undefined;
+  /** Told of every batch as it starts. */
+  onStart: ((batch: Batch) => void) | undefined;
+  running:
+    | { batch: Batch; onExecuted: (result: ExecutionResult) => void; answers: RequestAnswers }
+    | undefined;
 
   constructor(name: string) {
     this.name = name;
   }
 
-  execute(batch: Batch, onExecuted: (result: ExecutionResult) => void): void {
+  execute(
+    batch: Batch,
+    onExecuted: (result: ExecutionResult) => void,
+    answers: RequestAnswers,
+  ): void {
     if (this.running !== undefined) throw new Error(`${this.name} got a batch while another runs`);
-    this.running = { batch, onExecuted };
+    this.running = { batch, onExecuted, answers };
+    this.onStart?.(batch);
   }
 
   /** Ends the running batch. */

@@ -144,9 +144,10 @@ function completeSide(
     }
     return;
   }
+  const hidden = sequenceTensors(message, side);
   for (const one of reported) {
     // What the model can do without is no part of its interface unless the author lists it.
-    if (one.isOptional) continue;
+    if (one.isOptional || hidden.has(one.name)) continue;
     if (side === "input") {
       const input = create(ModelInputSchema, { name: one.name });
       fillTensor(message, side, input, one);
@@ -157,6 +158,17 @@ function completeSide(
       message.output.push(output);
     }
   }
+}
+
+/** Tensors between the model and the scheduler of its sequences, which clients neither send nor get. */
+function sequenceTensors({ schedulingChoice }: ModelConfigMessage, side: Side): Set<string> {
+  if (schedulingChoice.case !== "sequenceBatching") return new Set();
+  const { controlInput, state } = schedulingChoice.value;
+  if (side === "output") return new Set(state.map(({ outputName }) => outputName));
+  return new Set([
+    ...controlInput.map(({ name }) => name),
+    ...state.map(({ inputName }) => inputName),
+  ]);
 }
 
 function fillTensor(

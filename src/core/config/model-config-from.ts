@@ -10,13 +10,14 @@ import { InferenceError } from "../../base/error.ts";
 import type { TensorSpec } from "../tensor/tensor-spec.ts";
 import { ENSEMBLE_PLATFORM } from "./backend-names.ts";
 import type { ModelConfig } from "./model-config.ts";
+import { sequenceBatchingFrom } from "./sequence-batching.ts";
 
 /**
- * Makes the frozen configuration that the rest of the server asks, label files included.
+ * Makes the frozen configuration that the rest of the server asks, label files and initial states included.
  *
  * @param message completed and validated; owned by the result from here on.
- * @param modelDirectory absolute; label files are relative to it.
- * @throws InferenceError INVALID_ARG naming a label file that cannot be read.
+ * @param modelDirectory absolute; files are relative to it.
+ * @throws InferenceError INVALID_ARG naming a file that cannot be read.
  */
 export async function modelConfigFromMessage(
   message: ModelConfigMessage,
@@ -34,6 +35,7 @@ export async function modelConfigFromMessage(
     maxBatchSize: message.maxBatchSize,
     inputs: message.input.map((input) => inputSpec(message, input)),
     outputs,
+    sequenceBatching: await sequenceBatchingFrom(message, modelDirectory),
     isDecoupled: message.modelTransactionPolicy?.decoupled ?? false,
     parameters: Object.fromEntries(
       Object.entries(message.parameters).map(([key, value]) => [key, value.stringValue]),

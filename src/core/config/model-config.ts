@@ -1,5 +1,6 @@
 import type { ModelConfig as ModelConfigMessage } from "#gen/inference/model_config_pb.ts";
 import type { TensorSpec } from "../tensor/tensor-spec.ts";
+import type { SequenceBatching } from "./sequence-batching.ts";
 
 /**
  * A configuration that has been completed and validated: what the rest of the server asks about a model. Made once
@@ -18,6 +19,8 @@ export interface ModelConfig {
   readonly inputs: readonly TensorSpec[];
   readonly outputs: readonly TensorSpec[];
   readonly isDecoupled: boolean;
+  /** `sequence_batching`; undefined for models without. */
+  readonly sequenceBatching?: SequenceBatching | undefined;
   /** The values of `parameters`, by key. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Extra metric labels of `metric_tags`, each already prefixed by `_`. */

@@ -1,7 +1,7 @@
 import { InferenceError } from "../../base/error.ts";
 import type { InferenceRequest } from "../request/inference-request.ts";
+import { requestPrefix } from "../request/request-prefix.ts";
 import type { ValidatedSignature } from "../request/request-signature.ts";
-import { requestPrefix } from "./request-prefix.ts";
 
 /** Bytes of the length before each BYTES element. */
 const LENGTH_BYTES = 4;

@@ -90,6 +90,7 @@ export async function loadModel(
     pool,
     clock: context.clock,
     statistics,
+    logger: context.logger,
     classify: (output, classCount, { labels }, hasBatchDimension) =>
       classify(output, { classCount, labels, hasBatchDimension }),
   });

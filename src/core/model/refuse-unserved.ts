@@ -8,7 +8,6 @@ type UnservedFeature = readonly [words: string, isAsked: (message: ConfigMessage
 
 const UNSERVED_FEATURES: readonly UnservedFeature[] = [
   ["ensemble_scheduling", (m) => m.schedulingChoice.case === "ensembleScheduling"],
-  ["sequence_batching", (m) => m.schedulingChoice.case === "sequenceBatching"],
   // A sample of batch size 0 is skipped by Triton too.
   ["model_warmup", (m) => m.modelWarmup.some((sample) => sample.batchSize > 0)],
   ["model_repository_agents", (m) => (m.modelRepositoryAgents?.agents.length ?? 0) > 0],

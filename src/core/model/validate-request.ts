@@ -3,6 +3,7 @@ import { InferenceError } from "../../base/error.ts";
 import { elementCount, formatShape, type Shape, shapeMatches } from "../../base/shape.ts";
 import type { ExecutionSignature } from "../backend/backend-model.ts";
 import type { ModelConfig } from "../config/model-config.ts";
+import { requestPrefix } from "../request/request-prefix.ts";
 import type {
   InputDescription,
   RequestSignature,
@@ -11,7 +12,6 @@ import type {
 import { reshaped } from "../tensor/reshape.ts";
 import type { TensorSpec } from "../tensor/tensor-spec.ts";
 import { isClassifiable } from "./classification.ts";
-import { requestPrefix } from "./request-prefix.ts";
 
 const NO_SHAPE: Shape = [];
 

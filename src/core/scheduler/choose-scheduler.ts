@@ -5,6 +5,7 @@ import { UNLIMITED } from "./queue-policy.ts";
 import { QueuedScheduler, type QueueRules } from "./queued-scheduler.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
+import { SequenceScheduler } from "./sequence-scheduler.ts";
 
 type SchedulingChoice = ModelConfig["message"]["schedulingChoice"];
 type DynamicBatching = Extract<SchedulingChoice, { case: "dynamicBatching" }>["value"];
@@ -27,6 +28,7 @@ export function chooseScheduler(options: SchedulerOptions): Scheduler {
     case "dynamicBatching":
       return new QueuedScheduler(options, dynamicRules(schedulingChoice.value, options));
     case "sequenceBatching":
+      return sequenceScheduler(options);
     case "ensembleScheduling":
       throw new InferenceError(
         "UNSUPPORTED",
@@ -38,9 +40,14 @@ export function chooseScheduler(options: SchedulerOptions): Scheduler {
 }
 
 const SCHEDULING_NAMES = {
-  sequenceBatching: "sequence_batching",
   ensembleScheduling: "ensemble_scheduling",
 } as const;
+
+function sequenceScheduler(options: SchedulerOptions): SequenceScheduler {
+  const { sequenceBatching, name } = options.config;
+  if (sequenceBatching !== undefined) return new SequenceScheduler(options, sequenceBatching);
+  throw new InferenceError("INTERNAL", `model '${name}': sequence_batching was not read`);
+}
 
 /** Without a scheduler in the configuration each request is an execution of its own, whatever its batch size. */
 const DIRECT_RULES: QueueRules = {

@@ -1,21 +1,27 @@
-import type { PendingEntry } from "./pending-queue.ts";
+/** What a {@link DeadlineHeap} keeps. */
+export interface DeadlineEntry {
+  /** Must not change while the entry is in the heap. */
+  readonly deadlineNs: number;
+  /** Place in the heap; −1 = not in it. Owned by the heap. */
+  heapIndex: number;
+}
 
-/** A binary heap of waiting requests, earliest deadline first, from which any entry can be taken. */
-export class DeadlineHeap {
-  readonly #entries: PendingEntry[] = [];
+/** A binary heap of what waits, earliest deadline first, from which any entry can be taken. */
+export class DeadlineHeap<Entry extends DeadlineEntry> {
+  readonly #entries: Entry[] = [];
 
-  first(): PendingEntry | undefined {
+  first(): Entry | undefined {
     return this.#entries[0];
   }
 
-  add(entry: PendingEntry): void {
+  add(entry: Entry): void {
     entry.heapIndex = this.#entries.length;
     this.#entries.push(entry);
     this.#rise(entry);
   }
 
   /** Does nothing for an entry that is not in the heap. */
-  remove(entry: PendingEntry): void {
+  remove(entry: Entry): void {
     const index = entry.heapIndex;
     if (index < 0) return;
     entry.heapIndex = -1;
@@ -26,7 +32,7 @@ export class DeadlineHeap {
     this.#sink(last);
   }
 
-  #rise(entry: PendingEntry): void {
+  #rise(entry: Entry): void {
     while (entry.heapIndex > 0) {
       const parent = this.#entries[(entry.heapIndex - 1) >> 1];
       if (parent === undefined || parent.deadlineNs <= entry.deadlineNs) return;
@@ -34,7 +40,7 @@ export class DeadlineHeap {
     }
   }
 
-  #sink(entry: PendingEntry): void {
+  #sink(entry: Entry): void {
     while (true) {
       const left = this.#entries[entry.heapIndex * 2 + 1];
       const right = this.#entries[entry.heapIndex * 2 + 2];
@@ -46,13 +52,13 @@ export class DeadlineHeap {
     }
   }
 
-  #swap(a: PendingEntry, b: PendingEntry): void {
+  #swap(a: Entry, b: Entry): void {
     const index = a.heapIndex;
     this.#put(a, b.heapIndex);
     this.#put(b, index);
   }
 
-  #put(entry: PendingEntry, index: number): void {
+  #put(entry: Entry, index: number): void {
     entry.heapIndex = index;
     this.#entries[index] = entry;
   }

@@ -58,7 +58,7 @@ interface Level {
  */
 export class PendingQueue {
   readonly #levels: readonly Level[];
-  readonly #deadlines = new DeadlineHeap();
+  readonly #deadlines = new DeadlineHeap<PendingEntry>();
   #count = 0;
 
   /** @param levelCount 1.. */

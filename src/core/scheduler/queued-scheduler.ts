@@ -3,6 +3,7 @@ import { InferenceError as InferenceFailure } from "../../base/error.ts";
 import type { ExecutionResult, ModelInstance } from "../instance/model-instance.ts";
 import type { Batch } from "../request/batch.ts";
 import type { InferenceRequest } from "../request/inference-request.ts";
+import { requestPrefix } from "../request/request-prefix.ts";
 import { type BatchRules, formBatch } from "./batch-former.ts";
 import { BatchDelivery, cancelledError } from "./deliver-batch.ts";
 import { type PendingEntry, PendingQueue } from "./pending-queue.ts";
@@ -10,6 +11,7 @@ import { deadlineNs, type QueuePolicy } from "./queue-policy.ts";
 import { ResponseOrder } from "./response-order.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
+import { stoppingError } from "./stopping-error.ts";
 
 /** What a {@link QueuedScheduler} decides by. */
 export interface QueueRules {
@@ -137,10 +139,9 @@ export class QueuedScheduler implements Scheduler {
     if (!isFull()) return;
     const elapsedNs = this.#options.clock.nowNs() - request.arrivalNs;
     this.#options.statistics.recordFailure("REJECTED", elapsedNs);
-    const prefix = request.id === "" ? "<id_unknown>" : request.id;
     throw new InferenceFailure(
       "UNAVAILABLE",
-      `[request id: ${prefix}] Exceeds maximum queue size`,
+      `${requestPrefix(request.id)}Exceeds maximum queue size`,
       {
         reason: "REJECTED",
       },
@@ -288,11 +289,4 @@ export class QueuedScheduler implements Scheduler {
     this.#cancelTimer?.();
     this.#stopped.resolve();
   }
-}
-
-function stoppingError(): InferenceError {
-  return new InferenceFailure(
-    "UNAVAILABLE",
-    "Server is stopping, scheduler for model has stopped accepting new inference requests",
-  );
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import type { Logger } from "../../base/log.ts";
 import type { ExecutionSignature } from "../backend/backend-model.ts";
 import type { ModelConfig } from "../config/model-config.ts";
 import type { InstancePool } from "../instance/instance-pool.ts";
@@ -30,4 +31,5 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly statistics: ModelStatistics;
   readonly classify: ClassifyOutput;
+  readonly logger?: Logger;
 }

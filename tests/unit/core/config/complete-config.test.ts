@@ -114,6 +114,18 @@ describe("completeConfig", () => {
     expect(got.dynamic_batching).toBeUndefined();
   });
 
+  test("leaves out what is between the model and the scheduler of its sequences", () => {
+    const names = ({ input, output }: Completed) => [...input, ...output].map(({ name }) => name);
+    const got = complete(
+      `sequence_batching {
+        control_input { name: "START" control { kind: CONTROL_SEQUENCE_START int32_false_true: [ 0, 1 ] } }
+        state { input_name: "S_IN" output_name: "S_OUT" data_type: TYPE_FP32 dims: 4 } }`,
+      ["INPUT0", "START", "S_IN"].map((name) => tensor(name, [-1, 4])),
+      ["OUTPUT0", "S_OUT"].map((name) => tensor(name, [-1, 4])),
+    );
+    expect(names(got)).toEqual(["INPUT0", "OUTPUT0"]);
+  });
+
   test("keeps a given scheduler and its settings", () => {
     const sequence = complete("max_batch_size: 8 sequence_batching {}", ...BATCHED);
     expect(sequence.dynamic_batching).toBeUndefined();

@@ -137,8 +137,8 @@ describe("a load that fails", () => {
     ["for want of the backend", 'backend: "nonesuch"', "unable to find backend library"],
     [
       "for a feature that is not served",
-      "sequence_batching { } max_batch_size: 4",
-      "asks for sequence_batching, which this server does not serve yet",
+      "batch_input { } max_batch_size: 4",
+      "asks for batch_input, which this server does not serve yet",
     ],
     [
       "for a GPU that is not there",

@@ -7,7 +7,6 @@ const refuse = (text: string) => () =>
 
 test.each([
   ["ensemble_scheduling", "ensemble_scheduling { }"],
-  ["sequence_batching", "sequence_batching { }"],
   ["model_warmup", 'model_warmup { name: "w" batch_size: 1 }'],
   ["model_repository_agents", 'model_repository_agents { agents { name: "checksum" } }'],
   ["batch_input", "batch_input { kind: BATCH_ELEMENT_COUNT }"],
@@ -24,13 +23,14 @@ test.each([
 });
 
 test("all that is asked for is named at once", () => {
-  expect(refuse('sequence_batching { } model_warmup { name: "w" batch_size: 1 }')).toThrow(
-    "sequence_batching, model_warmup",
+  expect(refuse('batch_input { } model_warmup { name: "w" batch_size: 1 }')).toThrow(
+    "model_warmup, batch_input",
   );
 });
 
 test.each([
   "",
+  "sequence_batching { }",
   "dynamic_batching { priority_levels: 2 default_priority_level: 1 }",
   'model_warmup { name: "skipped by Triton too" }',
   "response_cache { enable: true }",

@@ -1,0 +1,42 @@
+import { DeadlineHeap } from "./deadline-heap.ts";
+import type { Sequence } from "./sequence.ts";
+
+/** Sequences without a slot, in the order in which they started. */
+export class SequenceBacklog {
+  readonly #waiting = new Set<Sequence>();
+  readonly #deadlines = new DeadlineHeap<Sequence>();
+
+  /** The sequence that gets the next free slot. */
+  get first(): Sequence | undefined {
+    for (const sequence of this.#waiting) return sequence;
+    return undefined;
+  }
+
+  /** The sequence that gives up first, undefined when none will. */
+  get nextToExpire(): Sequence | undefined {
+    return this.#deadlines.first();
+  }
+
+  /** Does nothing for a sequence that is in it. */
+  add(sequence: Sequence): void {
+    this.#waiting.add(sequence);
+  }
+
+  /** One of its requests waits no longer than this: a sequence gives up as a whole. */
+  limit(sequence: Sequence, deadlineNs: number): void {
+    if (deadlineNs >= sequence.deadlineNs) return;
+    this.#deadlines.remove(sequence);
+    sequence.deadlineNs = deadlineNs;
+    this.#deadlines.add(sequence);
+  }
+
+  /** Does nothing for a sequence that is not in it. */
+  remove(sequence: Sequence): void {
+    this.#waiting.delete(sequence);
+    this.#deadlines.remove(sequence);
+  }
+
+  [Symbol.iterator](): Iterator<Sequence> {
+    return this.#waiting.values();
+  }
+}
