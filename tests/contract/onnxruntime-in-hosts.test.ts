@@ -1,0 +1,166 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { create } from "@bufbuild/protobuf";
+import {
+  ModelConfigSchema,
+  ModelInputSchema,
+  ModelInstanceGroup_Kind,
+  ModelInstanceGroupSchema,
+} from "#gen/inference/model_config_pb.ts";
+import { SystemClock } from "../../src/base/system-clock.ts";
+import type { OpenModelOptions } from "../../src/core/backend/backend.ts";
+import { configToBytes } from "../../src/core/config/config-bytes.ts";
+import type { ModelConfig } from "../../src/core/config/model-config.ts";
+import type { InstanceHome } from "../../src/core/instance/instance-hosts.ts";
+import type { InstancePool } from "../../src/core/instance/instance-pool.ts";
+import type { ExecutionResult, ModelInstance } from "../../src/core/instance/model-instance.ts";
+import { createInstanceHosts } from "../../src/instance-homes.ts";
+import { NO_ANSWERS } from "../support/identity-model.ts";
+import { type OnnxNode, onnxModel } from "../support/onnx-model.ts";
+import { onnxruntimeOrSkip } from "../support/onnxruntime-library.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { sampleConfig, sampleSignature } from "../support/sample-config.ts";
+import { TemporaryFolder } from "../support/temporary-folder.ts";
+import { batchOf, fp32Input, fp32Values, validatedRequest } from "../support/validated-request.ts";
+
+const found = await onnxruntimeOrSkip("the onnxruntime backend in its hosts");
+
+/** Products of `[n,n]` matrices, one after the other, so that a run can be stopped between them. */
+function powerModel(productCount: number): Uint8Array {
+  const nodes: OnnxNode[] = Array.from({ length: productCount }, (_, i) => ({
+    operator: "MatMul",
+    inputs: [i === 0 ? "X" : `p${i - 1}`, "X"],
+    outputs: [i === productCount - 1 ? "Y" : `p${i}`],
+  }));
+  return onnxModel({
+    nodes,
+    inputs: [{ name: "X", type: "FP32", shape: ["n", "n"] }],
+    outputs: [{ name: "Y", type: "FP32", shape: ["n", "n"] }],
+  });
+}
+
+function powerConfig(instanceCount: number): ModelConfig {
+  const square = { datatype: "FP32", dims: [-1, -1] } as const;
+  const config = sampleConfig({
+    inputs: [{ name: "X", ...square }],
+    outputs: [{ name: "Y", ...square }],
+  });
+  const message = create(ModelConfigSchema, {
+    name: "m",
+    backend: "onnxruntime",
+    input: [create(ModelInputSchema, { name: "X" })],
+    instanceGroup: [
+      create(ModelInstanceGroupSchema, {
+        name: "m_0",
+        count: instanceCount,
+        kind: ModelInstanceGroup_Kind.CPU,
+      }),
+    ],
+  });
+  return { ...config, message, backend: "onnxruntime" };
+}
+
+function run(
+  instance: ModelInstance,
+  config: ModelConfig,
+  n: number,
+  value: number,
+): Promise<ExecutionResult> {
+  const matrix = new Array<number>(n * n).fill(value);
+  const request = validatedRequest(config, [fp32Input("X", [n, n], matrix)]);
+  return new Promise((resolve) => {
+    instance.execute(
+      batchOf(request),
+      (result) => {
+        const outputs = result.outputs.map((one) => ({ ...one, bytes: one.bytes.slice() }));
+        resolve({ ...result, outputs });
+      },
+      NO_ANSWERS,
+    );
+  });
+}
+
+function acquireAll(pool: InstancePool): ModelInstance[] {
+  const instances: ModelInstance[] = [];
+  for (let one = pool.acquire(); one !== undefined; one = pool.acquire()) instances.push(one);
+  return instances;
+}
+
+describe.skipIf(found === undefined)("onnxruntime in its hosts", () => {
+  const folder = new TemporaryFolder();
+  const hosts = createInstanceHosts({
+    clock: new SystemClock(),
+    logger: new RecordingLogger(),
+  });
+
+  afterAll(async () => {
+    await hosts.dispose();
+    folder[Symbol.dispose]();
+  });
+
+  async function withPool(
+    home: InstanceHome,
+    given: { readonly model: Uint8Array; readonly instanceCount: number },
+    body: (instances: ModelInstance[], config: ModelConfig) => Promise<void>,
+  ): Promise<void> {
+    folder.file("m/1/model.onnx", given.model);
+    const config = powerConfig(given.instanceCount);
+    const options: OpenModelOptions = {
+      modelName: "m",
+      modelVersion: "1",
+      modelDirectory: `${folder.path}/m`,
+      versionDirectory: `${folder.path}/m/1`,
+      config: configToBytes(config.message),
+      device: { kind: "CPU", id: -1 },
+      backendConfig: {},
+      libraryPaths: {},
+    };
+    const opened = await hosts.open("onnxruntime", options, home);
+    const pool = await opened.createPool(config, sampleSignature(config));
+    try {
+      await body(acquireAll(pool), config);
+    } finally {
+      await pool.dispose();
+    }
+  }
+
+  const homes: InstanceHome[] = ["thread", "process"];
+  test.each(homes.map((one) => [one]))("instances in a %s run at once, right and apart", (home) =>
+    withPool(home, { model: powerModel(2), instanceCount: 3 }, async (instances, config) => {
+      expect(instances).toHaveLength(3);
+      for (let round = 0; round < 20; round++) {
+        const results = await Promise.all(
+          instances.map((one, i) => run(one, config, i + 1, round)),
+        );
+        results.forEach(({ error, outputs }, i) => {
+          expect(error).toBeUndefined();
+          expect(outputs[0]?.shape).toEqual([i + 1, i + 1]);
+          // The cube of an n × n matrix full of v is full of n² v³.
+          expect(fp32Values(outputs[0]?.bytes)[0]).toBe((i + 1) ** 2 * round ** 3);
+        });
+      }
+    }),
+  );
+
+  test(
+    "a running batch is stopped from the main thread, and the instance goes on",
+    () =>
+      withPool(
+        "thread",
+        { model: powerModel(400), instanceCount: 1 },
+        async (instances, config) => {
+          const [instance] = instances;
+          if (instance === undefined) throw new Error("there is no instance");
+          const startNs = Bun.nanoseconds();
+          const whole = await run(instance, config, 320, 0);
+          const wholeNs = Bun.nanoseconds() - startNs;
+          expect(whole.error).toBeUndefined();
+          const stopped = run(instance, config, 320, 0);
+          setTimeout(() => instance.cancelRunning(), wholeNs / 8e6);
+          const { error } = await stopped;
+          expect([error?.code, error?.reason]).toEqual(["CANCELLED", "CANCELED"]);
+          expect((await run(instance, config, 2, 1)).error).toBeUndefined();
+        },
+      ),
+    60_000,
+  );
+});
