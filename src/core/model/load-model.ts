@@ -17,7 +17,7 @@ import { ModelCounters } from "../statistics/model-counters.ts";
 import { classify } from "./classification.ts";
 import { LoadedModel } from "./loaded-model.ts";
 import type { ModelSource } from "./model-source.ts";
-import { refuseUnserved } from "./refuse-unserved.ts";
+import { harmlessWarning, refuseUnserved } from "./refuse-unserved.ts";
 
 /** What every load of a server needs. */
 export interface LoadModelContext {
@@ -75,9 +75,8 @@ export async function loadModel(
   validateTensors(message, { scalarTensors: scalarTensorsOf(opened) });
   // Completion may have filled in what is not served either.
   refuseUnserved(message);
-  if (message.responseCache?.enable === true) {
-    context.logger.warning(`model '${message.name}' asks for the response cache, which is not on`);
-  }
+  const warning = harmlessWarning(message);
+  if (warning !== undefined) context.logger.warning(warning, { version });
   const config = await modelConfigFromMessage(message, source.modelDirectory);
   const executionSignature = executionSignatureFrom(config);
   const pool = await opened.createPool(config, executionSignature);

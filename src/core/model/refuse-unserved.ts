@@ -8,8 +8,6 @@ type UnservedFeature = readonly [words: string, isAsked: (message: ConfigMessage
 
 const UNSERVED_FEATURES: readonly UnservedFeature[] = [
   ["ensemble_scheduling", (m) => m.schedulingChoice.case === "ensembleScheduling"],
-  // A sample of batch size 0 is skipped by Triton too.
-  ["model_warmup", (m) => m.modelWarmup.some((sample) => sample.batchSize > 0)],
   ["model_repository_agents", (m) => (m.modelRepositoryAgents?.agents.length ?? 0) > 0],
   ["batch_input", (m) => m.batchInput.length > 0],
   ["batch_output", (m) => m.batchOutput.length > 0],
@@ -20,22 +18,38 @@ const UNSERVED_FEATURES: readonly UnservedFeature[] = [
   ],
 ];
 
+/** Features whose absence costs time but changes no answer. */
+const HARMLESS_FEATURES: readonly UnservedFeature[] = [
+  // A sample of batch size 0 is skipped by Triton too.
+  ["model_warmup", (m) => m.modelWarmup.some((sample) => sample.batchSize > 0)],
+  ["response_cache", (m) => m.responseCache?.enable === true],
+];
+
 /**
- * Refuses a configuration that asks for what this server does not do, so that nobody mistakes a model that loads for
- * one that does what its configuration says.
- *
- * What has no effect in Triton's default settings either is not refused: the response cache without
- * `--cache-config`, the rate limiter without `--rate-limit`.
+ * Refuses a configuration that asks for what this server does not do and that changes answers, so that nobody
+ * mistakes a model that loads for one that does what its configuration says. The rate limiter is neither refused nor
+ * warned of: without `--rate-limit` it has no effect in Triton either.
  *
  * @param message a configuration that is free of contradictions.
  * @throws InferenceError UNSUPPORTED naming all such features.
  */
 export function refuseUnserved(message: ConfigMessage): void {
-  const asked = UNSERVED_FEATURES.filter(([, isAsked]) => isAsked(message));
-  if (asked.length === 0) return;
+  const asked = askedWords(UNSERVED_FEATURES, message);
+  if (asked === "") return;
   throw new InferenceError(
     "UNSUPPORTED",
-    `the configuration of model '${message.name}' asks for ${asked.map(([words]) => words).join(", ")}, ` +
-      "which this server does not serve yet",
+    `the configuration of model '${message.name}' asks for ${asked}, which this server does not serve yet`,
   );
+}
+
+/** One warning for all that a configuration asks for in vain and without harm; undefined where there is nothing. */
+export function harmlessWarning(message: ConfigMessage): string | undefined {
+  const asked = askedWords(HARMLESS_FEATURES, message);
+  if (asked === "") return undefined;
+  return `the configuration of model '${message.name}' asks for ${asked}, which has no effect yet`;
+}
+
+function askedWords(features: readonly UnservedFeature[], message: ConfigMessage): string {
+  const asked = features.filter(([, isAsked]) => isAsked(message));
+  return asked.map(([words]) => words).join(", ");
 }

@@ -1,13 +1,12 @@
 import { expect, test } from "bun:test";
 import { parseConfigText } from "../../../../src/core/config/parse-config.ts";
-import { refuseUnserved } from "../../../../src/core/model/refuse-unserved.ts";
+import { harmlessWarning, refuseUnserved } from "../../../../src/core/model/refuse-unserved.ts";
 
 const refuse = (text: string) => () =>
   refuseUnserved(parseConfigText(`name: "m" ${text}`, "config.pbtxt").message);
 
 test.each([
   ["ensemble_scheduling", "ensemble_scheduling { }"],
-  ["model_warmup", 'model_warmup { name: "w" batch_size: 1 }'],
   ["model_repository_agents", 'model_repository_agents { agents { name: "checksum" } }'],
   ["batch_input", "batch_input { kind: BATCH_ELEMENT_COUNT }"],
   ["batch_output", "batch_output { kind: BATCH_SCATTER_WITH_INPUT_SHAPE }"],
@@ -23,8 +22,8 @@ test.each([
 });
 
 test("all that is asked for is named at once", () => {
-  expect(refuse('batch_input { } model_warmup { name: "w" batch_size: 1 }')).toThrow(
-    "model_warmup, batch_input",
+  expect(refuse("batch_input { } ensemble_scheduling { }")).toThrow(
+    "ensemble_scheduling, batch_input",
   );
 });
 
@@ -34,7 +33,19 @@ test.each([
   "dynamic_batching { priority_levels: 2 default_priority_level: 1 }",
   'model_warmup { name: "skipped by Triton too" }',
   "response_cache { enable: true }",
+  'model_warmup { name: "w" batch_size: 1 }',
   'instance_group { rate_limiter { resources { name: "R" count: 1 } } }',
 ])("what is served, or has no effect in Triton either, is not refused: %s", (text) => {
   expect(refuse(text)).not.toThrow();
+});
+
+test("what costs time but changes no answer is warned of, all at once", () => {
+  const warningFor = (text: string) =>
+    harmlessWarning(parseConfigText(`name: "m" ${text}`, "config.pbtxt").message);
+  expect(
+    warningFor('response_cache { enable: true } model_warmup { name: "w" batch_size: 1 }'),
+  ).toBe(
+    "the configuration of model 'm' asks for model_warmup, response_cache, which has no effect yet",
+  );
+  expect(warningFor('model_warmup { name: "skipped by Triton too" }')).toBeUndefined();
 });
