@@ -254,6 +254,7 @@ export class SequenceScheduler implements Scheduler {
   #putBack(sequence: Sequence, request: InferenceRequest, nowNs: number): void {
     request.sequenceFlags &= ~SEQUENCE_START;
     request.queueStartNs = nowNs;
+    request.onCancel = this.#cancel;
     this.#pendingCount += 1;
     sequence.prepend(request);
     this.#offer(sequence, nowNs);

@@ -52,8 +52,8 @@ interface RunningBatch {
   readonly answers: RequestAnswers;
 }
 
-const SEQUENCE_START = 1;
-const SEQUENCE_END = 2;
+/** A result in place of a response: the request is to run again. */
+const RESCHEDULED = "again";
 
 /** The main thread's handle on an instance of a Python model. Answers request by request. */
 export class PythonInstance implements SupervisedInstance, PythonSessionListener {
@@ -123,6 +123,8 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
     const error =
       typeof message["e"] === "string" ? errorFromWire(["INTERNAL", message["e"]]) : undefined;
     if (error !== undefined) for (const key of running.requestKeys) this.#active.delete(key);
+    const results = message["rs"];
+    if (Array.isArray(results)) this.#reschedule(running, results);
     const [computeInputNs = 0, computeInferNs = 0, computeOutputNs = 0] = message["n"] as number[];
     // The next batch starts in here, before the answers of this one are written.
     running.onExecuted({
@@ -131,7 +133,6 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
       computeInferNs,
       computeOutputNs,
     });
-    const results = message["rs"];
     if (Array.isArray(results)) this.#answerBatch(running, results, tail);
     this.#tellIdle();
   }
@@ -181,7 +182,9 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
     const tail: Uint8Array[] = [];
     const outgoing: OutgoingTensor[] = [];
     const counts: number[] = [];
-    for (const request of batch.requests) counts.push(this.#collect(request, outgoing));
+    for (const [i, request] of batch.requests.entries()) {
+      counts.push(this.#collect(request, outgoing) + addExtras(batch, i, this.#options, outgoing));
+    }
     const placed = session.tensors.place(outgoing, tail, 0, batchKey);
     const requestKeys: number[] = [];
     let at = 0;
@@ -191,7 +194,11 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
       const entries = placed.entries.slice(at, at + (counts[i] ?? 0));
       at += counts[i] ?? 0;
       this.#active.set(key, { request, answers });
-      request.onCancel = () => this.#cancel(key);
+      const tellScheduler = request.onCancel;
+      request.onCancel = () => {
+        this.#cancel(key);
+        tellScheduler?.(request);
+      };
       return rowOf(key, request, entries);
     });
     this.#running = { key: batchKey, batch, requestKeys, onExecuted, answers };
@@ -222,22 +229,24 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
     this.#started?.session.send(JSON.stringify({ t: "k", r: key }));
   }
 
-  #answerBatch(running: RunningBatch, results: readonly unknown[], tail: Uint8Array): void {
+  /** The scheduler has to know before the batch is over which of its requests run again. */
+  #reschedule(running: RunningBatch, results: readonly unknown[]): void {
     for (const [i, result] of results.entries()) {
-      // Answered by a response sender, now or later.
-      if (result === null) continue;
+      if (result !== RESCHEDULED) continue;
       const key = running.requestKeys[i] ?? 0;
       const active = this.#active.get(key);
       this.#active.delete(key);
-      if (result === "again") {
-        const error = new InferenceError(
-          "UNSUPPORTED",
-          `model '${this.#options.modelName}' asked for a request to be rescheduled, which needs sequence_batching with iterative_sequence`,
-          { reason: "BACKEND" },
-        );
-        if (active !== undefined) active.answers.fail(active.request, error, true);
-        continue;
-      }
+      if (active !== undefined) active.answers.reschedule(active.request);
+    }
+  }
+
+  #answerBatch(running: RunningBatch, results: readonly unknown[], tail: Uint8Array): void {
+    for (const [i, result] of results.entries()) {
+      // Answered by a response sender, now or later; or not at all.
+      if (result === null || result === RESCHEDULED) continue;
+      const key = running.requestKeys[i] ?? 0;
+      const active = this.#active.get(key);
+      this.#active.delete(key);
       this.#answer(active, result as Message, tail, true);
     }
   }
@@ -318,17 +327,30 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
   }
 }
 
+/** Adds what the scheduler gives to a request besides its inputs. @returns how many tensors. */
+function addExtras(
+  { extras }: Batch,
+  requestIndex: number,
+  { signature }: PythonInstanceOptions,
+  outgoing: OutgoingTensor[],
+): number {
+  if (extras === undefined) return 0;
+  for (const { index, shape, bytes } of extras.inputs) {
+    const datatype = signature.inputs[index]?.datatype ?? "UINT8";
+    const own = bytes[requestIndex] ?? new Uint8Array(0);
+    outgoing.push({ nameOrIndex: index, datatype, shape, bytes: own });
+  }
+  return extras.inputs.length;
+}
+
 /** One request of an `x` frame, as `tribune_request.py` reads it. */
 function rowOf(key: number, request: InferenceRequest, entries: readonly TensorEntry[]): unknown[] {
-  const { signature } = request;
-  const flags =
-    (signature.sequenceStart ? SEQUENCE_START : 0) | (signature.sequenceEnd ? SEQUENCE_END : 0);
-  const { sequenceId } = signature;
+  const { signature, sequenceId } = request;
   return [
     key,
     request.id,
     typeof sequenceId === "string" ? sequenceId : sequenceId === 0n ? 0 : [String(sequenceId)],
-    flags,
+    request.sequenceFlags,
     signature.timeoutMicroseconds,
     parametersTextOf(signature),
     signature.outputs.length === 0 ? null : signature.outputs.map(({ name }) => name),
