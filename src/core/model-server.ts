@@ -169,6 +169,8 @@ export class ModelServer implements DataPlane, ControlPlane {
   }
 
   infer(model: Model, request: InferenceRequest): void {
+    // Asked first, because making the fields costs more than the rest of this method.
+    if (this.#options.log.settings.logVerboseLevel > 0) this.#logRequest(model, request);
     model.submit(request);
   }
 
@@ -199,6 +201,18 @@ export class ModelServer implements DataPlane, ControlPlane {
 
   updateLogSettings(change: Partial<LogSettings>): LogSettings {
     return this.#options.log.update(change);
+  }
+
+  #logRequest(model: Model, { id, signature, inputBytes }: InferenceRequest): void {
+    this.#options.logger.verbose(1, "inference request", {
+      model: model.name,
+      version: model.versionText,
+      requestId: id === "" ? undefined : id,
+      inputs: signature.inputs
+        .map(({ name, datatype, shape }) => `${name} ${datatype}[${shape}]`)
+        .join(", "),
+      bytes: inputBytes.reduce((sum, { length }) => sum + length, 0),
+    });
   }
 
   #startupNames(): readonly string[] {

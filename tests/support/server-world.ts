@@ -6,7 +6,8 @@ import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { TemporaryFolder } from "./temporary-folder.ts";
 
-const LOG_SETTINGS: LogSettings = {
+/** Settings of the log as a server starts with them. */
+export const LOG_SETTINGS: LogSettings = {
   logFile: "",
   logInfo: true,
   logWarning: true,

@@ -4,7 +4,7 @@ import { InferenceRequest } from "../../../src/core/request/inference-request.ts
 import { RequestSignature } from "../../../src/core/request/request-signature.ts";
 import { SAMPLE_REPORT } from "../../support/fake-instance-hosts.ts";
 import { RecordingSink } from "../../support/recording-sink.ts";
-import { refusalOf, ServerWorld } from "../../support/server-world.ts";
+import { LOG_SETTINGS, refusalOf, ServerWorld } from "../../support/server-world.ts";
 import { settle } from "../../support/settle.ts";
 import { TemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -140,6 +140,39 @@ test("each version is announced before it serves, again when it is loaded anew",
   await world.server.unloadModel("m", false);
   await world.server.loadModel("m", {});
   expect(announced.slice(2)).toHaveLength(2);
+});
+
+test("requests are logged where verbose messages are on, without their data", async () => {
+  let logVerboseLevel = 0;
+  const log = {
+    get settings() {
+      return { ...LOG_SETTINGS, logVerboseLevel };
+    },
+    update: () => LOG_SETTINGS,
+  };
+  using world = new ServerWorld({ log, startupModels: ["m"] });
+  world.put("m");
+  await world.server.start();
+  const signature = new RequestSignature({
+    inputs: [{ name: "OTHER", datatype: "FP32", shape: [1, 4] }],
+  });
+  const fields = { signature, id: "r", inputBytes: [new Uint8Array(16)], arrivalNs: 0 };
+  const send = () =>
+    refusalOf(() =>
+      world.server.infer(
+        world.server.model("m", ""),
+        new InferenceRequest({ ...fields, sink: new RecordingSink() }),
+      ),
+    );
+  await send();
+  expect(world.logger.messages("verbose")).toEqual([]);
+  logVerboseLevel = 1;
+  await send();
+  expect(world.logger.records.at(-1)).toEqual({
+    severity: "verbose",
+    message: "inference request",
+    fields: { model: "m", version: "1", requestId: "r", inputs: "OTHER FP32[1,4]", bytes: 16 },
+  });
 });
 
 describe("the index", () => {
