@@ -1,6 +1,7 @@
 import type { SequenceStrategy } from "../config/sequence-batching.ts";
 import { type BatchRules, formBatch } from "./batch-former.ts";
 import type { Sequence } from "./sequence.ts";
+import type { SequenceList } from "./sequence-list.ts";
 
 /** The sequences whose oldest waiting requests run now, or how long to wait. */
 export type LaneDecision =
@@ -50,12 +51,8 @@ export function chooseDirect(
  * @param ready with a waiting request and none running; longest ready first.
  * @see Triton docs, "Sequence Batcher", "Oldest".
  */
-export function chooseOldest(
-  ready: ReadonlySet<Sequence>,
-  rules: BatchRules,
-  nowNs: number,
-): LaneDecision {
-  const [oldest] = ready;
+export function chooseOldest(ready: SequenceList, rules: BatchRules, nowNs: number): LaneDecision {
+  const oldest = ready.head;
   if (oldest === undefined) return EMPTY;
   const decision = formBatch(rules, ready, oldest.readyNs, nowNs);
   if (decision.kind !== "take") return decision;

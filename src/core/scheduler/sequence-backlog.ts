@@ -1,15 +1,15 @@
 import { DeadlineHeap } from "./deadline-heap.ts";
 import type { Sequence } from "./sequence.ts";
+import { SequenceList } from "./sequence-list.ts";
 
 /** Sequences without a slot, in the order in which they started. */
 export class SequenceBacklog {
-  readonly #waiting = new Set<Sequence>();
+  readonly #waiting = new SequenceList();
   readonly #deadlines = new DeadlineHeap<Sequence>();
 
   /** The sequence that gets the next free slot. */
   get first(): Sequence | undefined {
-    for (const sequence of this.#waiting) return sequence;
-    return undefined;
+    return this.#waiting.head;
   }
 
   /** The sequence that gives up first, undefined when none will. */
@@ -19,7 +19,7 @@ export class SequenceBacklog {
 
   /** Does nothing for a sequence that is in it. */
   add(sequence: Sequence): void {
-    this.#waiting.add(sequence);
+    this.#waiting.append(sequence);
   }
 
   /** One of its requests waits no longer than this: a sequence gives up as a whole. */
@@ -32,11 +32,11 @@ export class SequenceBacklog {
 
   /** Does nothing for a sequence that is not in it. */
   remove(sequence: Sequence): void {
-    this.#waiting.delete(sequence);
+    this.#waiting.remove(sequence);
     this.#deadlines.remove(sequence);
   }
 
   [Symbol.iterator](): Iterator<Sequence> {
-    return this.#waiting.values();
+    return this.#waiting[Symbol.iterator]();
   }
 }

@@ -1,11 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 import { Alarm } from "./alarm.ts";
 import type { Sequence } from "./sequence.ts";
+import { SequenceList } from "./sequence-list.ts";
 
 /** Sequences that wait for their client, and the end of those that wait too long. */
 export class SequenceIdleness {
   /** Longest idle first. */
-  readonly #idle = new Set<Sequence>();
+  readonly #idle = new SequenceList();
   readonly #maxIdleNs: number;
   readonly #onExpired: (sequence: Sequence) => void;
   readonly #alarm: Alarm;
@@ -19,30 +20,29 @@ export class SequenceIdleness {
 
   add(sequence: Sequence, nowNs: number): void {
     sequence.idleNs = nowNs;
-    this.#idle.add(sequence);
+    this.#idle.append(sequence);
     // A set alarm rings for a sequence that became idle earlier, and looks again then.
     if (this.#alarm.atNs === Number.POSITIVE_INFINITY) this.#alarm.set(nowNs + this.#maxIdleNs);
   }
 
   /** Does nothing for a sequence that is not idle. */
   remove(sequence: Sequence): void {
-    this.#idle.delete(sequence);
+    this.#idle.remove(sequence);
   }
 
-  /** Forgets all of them. */
-  clear(): void {
-    this.#idle.clear();
+  /** Ends nobody any more. */
+  stop(): void {
     this.#alarm.set(Number.POSITIVE_INFINITY);
   }
 
   #expire(nowNs: number): void {
-    for (const sequence of this.#idle) {
+    for (let sequence = this.#idle.head; sequence !== undefined; sequence = this.#idle.head) {
       const dueNs = sequence.idleNs + this.#maxIdleNs;
       if (dueNs > nowNs) {
         this.#alarm.set(dueNs);
         return;
       }
-      this.#idle.delete(sequence);
+      this.#idle.remove(sequence);
       this.#onExpired(sequence);
     }
   }

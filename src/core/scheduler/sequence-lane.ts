@@ -6,6 +6,7 @@ import { Alarm } from "./alarm.ts";
 import type { BatchRules } from "./batch-former.ts";
 import { chooseDirect, chooseOldest, type LaneDecision } from "./choose-sequences.ts";
 import type { Sequence, SequenceSlot } from "./sequence.ts";
+import { SequenceList } from "./sequence-list.ts";
 
 /** A batch of sequences on its instance. */
 export interface RunningSequences {
@@ -22,7 +23,7 @@ export class SequenceLane {
   readonly instance: ModelInstance;
   readonly slots: readonly SequenceSlot[];
   /** Sequences with a request that could run, longest ready first. */
-  readonly ready = new Set<Sequence>();
+  readonly ready = new SequenceList();
   running: RunningSequences | undefined = undefined;
   /** It will be looked at before the event loop's turn ends. */
   isScheduled = false;
@@ -59,7 +60,7 @@ export class SequenceLane {
   /** The sequence has a request that could run. */
   setReady(sequence: Sequence, nowNs: number): void {
     sequence.readyNs = nowNs;
-    this.ready.add(sequence);
+    this.ready.append(sequence);
   }
 
   /** @param isImpatient nobody else will come: do not wait for a fuller batch. */

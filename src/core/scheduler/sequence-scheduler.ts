@@ -130,7 +130,9 @@ export class SequenceScheduler implements Scheduler {
   #sequenceOf(request: InferenceRequest): Sequence {
     const { sequenceId, sequenceFlags } = request;
     const isStart = (sequenceFlags & SEQUENCE_START) !== 0;
-    if (isStart && this.#stopped !== undefined) throw stoppingError();
+    // With the last request the instances go.
+    if (this.#stopped !== undefined && (isStart || this.#inflightCount === 0))
+      throw stoppingError();
     const last = this.#open.get(sequenceId);
     let sequence = last;
     if (sequence === undefined || sequence.isClosed) {
@@ -208,7 +210,7 @@ export class SequenceScheduler implements Scheduler {
     lane.running = running;
     for (const sequence of rows) {
       if (sequence === undefined) continue;
-      lane.ready.delete(sequence);
+      lane.ready.remove(sequence);
       running.wantedCount += 1;
       this.#pendingCount -= 1;
     }
@@ -341,7 +343,7 @@ export class SequenceScheduler implements Scheduler {
 
   #resolveWhenIdle(): void {
     if (this.#stopped === undefined || this.#inflightCount > 0) return;
-    this.#idleness.clear();
+    this.#idleness.stop();
     this.#backlogAlarm.set(Number.POSITIVE_INFINITY);
     for (const { alarm } of this.#lanes) alarm.set(Number.POSITIVE_INFINITY);
     this.#stopped.resolve();

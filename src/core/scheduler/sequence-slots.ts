@@ -33,7 +33,7 @@ export class SequenceSlots {
     if (slot === undefined) return;
     sequence.slot = undefined;
     slot.sequence = undefined;
-    slot.lane.ready.delete(sequence);
+    slot.lane.ready.remove(sequence);
     let low = 0;
     let high = this.#free.length;
     while (low < high) {

@@ -4,6 +4,7 @@ import { SEQUENCE_START } from "../request/request-signature.ts";
 import type { FormerRequest } from "./batch-former.ts";
 import type { DeadlineEntry } from "./deadline-heap.ts";
 import type { SequenceLane } from "./sequence-lane.ts";
+import type { SequenceList } from "./sequence-list.ts";
 
 /** A state of one sequence, as its last request left it. */
 export interface StateTensor {
@@ -52,6 +53,10 @@ export class Sequence implements FormerRequest, DeadlineEntry {
   /** When it gives up waiting for a slot. */
   deadlineNs = Number.POSITIVE_INFINITY;
   heapIndex = -1;
+  /** The list that it is in, and its neighbours there; owned by that list. */
+  list: SequenceList | undefined = undefined;
+  previous: Sequence | undefined = undefined;
+  next: Sequence | undefined = undefined;
   /** The states by their index in the configuration; undefined = the initial ones. */
   states: (StateTensor | undefined)[] | undefined = undefined;
   /** Sequences with different keys cannot share a batch. */

@@ -488,12 +488,13 @@ describe("stopping", () => {
       isStopped = true;
     });
     expect(() => setup.send(2n, { start: true })).toThrow("Server is stopping");
-    setup.send(1n, { end: true });
+    setup.send(1n);
     setup.finish();
     await turn();
     expect(isStopped).toBe(false);
     setup.finish();
     await stopped;
+    expect(() => setup.send(1n)).toThrow("Server is stopping");
     expect(setup.clock.timerCount).toBe(0);
   });
 });
