@@ -6,6 +6,8 @@ import {
 } from "node:http2";
 import type { Clock } from "../../../base/clock.ts";
 import type { Logger } from "../../../base/log.ts";
+import { GRPC_STATUS } from "../../status.ts";
+import { type CallStatus, refuseCall } from "./call-status.ts";
 
 /** When a connection is asked whether it lives, and when it must go. All in ms. */
 export interface ConnectionLimits {
@@ -57,21 +59,36 @@ const IDLE_PING_INTERVAL_MS = 7_200_000;
 const AGE_SPREAD = 0.1;
 const MAX_TIMER_MS = 0x7fffffff;
 
+function unavailable(message: string): CallStatus {
+  return { code: GRPC_STATUS.unavailable, message };
+}
+
+const TOO_OLD = unavailable("the connection has reached its greatest age");
+const NO_ANSWER = unavailable("the connection does not answer keepalive pings");
+const TOO_MANY_PINGS = unavailable("the connection sends too many pings");
+
 /** One client connection: pings it, counts its pings, ends it when it is too old, and hands its streams on. */
 export class Connection {
   readonly #session: ServerHttp2Session;
   readonly #options: ConnectionOptions;
   readonly #timers = new Set<Timer>();
-  #openStreamCount = 0;
+  readonly #openStreams = new Set<ServerHttp2Stream>();
   #lastPingNs: number | undefined;
   #pingStrikeCount = 0;
 
+  /** One listener for all streams, called on the stream. */
+  readonly #onStreamClose: (this: ServerHttp2Stream) => void;
+
   constructor(session: ServerHttp2Session, options: ConnectionOptions) {
+    const openStreams = this.#openStreams;
+    this.#onStreamClose = function onClose(this: ServerHttp2Stream): void {
+      openStreams.delete(this);
+    };
     this.#session = session;
     this.#options = options;
     session.setLocalWindowSize(options.windowBytes);
     session.on("stream", (stream, headers, _flags, rawHeaders) => {
-      this.#openStreamCount++;
+      this.#openStreams.add(stream);
       stream.on("close", this.#onStreamClose);
       options.onStream(this, stream, headers, rawHeaders);
     });
@@ -90,18 +107,19 @@ export class Connection {
     this.#lastPingNs = undefined;
   };
 
-  readonly #onStreamClose = (): void => {
-    this.#openStreamCount--;
-  };
-
   /** Lets the calls in flight finish and takes no more; the client is told (GOAWAY). */
   close(): void {
     if (!this.#session.destroyed) this.#session.close();
   }
 
-  /** Ends the connection with everything on it. */
-  destroy(): void {
-    if (!this.#session.destroyed) this.#session.destroy();
+  /** Ends the connection with everything on it; calls that have not begun to answer end with this status. */
+  destroy(status: CallStatus): void {
+    if (this.#session.destroyed) return;
+    for (const stream of this.#openStreams) refuseCall(stream, status);
+    // The statuses go out first.
+    setImmediate(() => {
+      if (!this.#session.destroyed) this.#session.destroy();
+    });
   }
 
   #after(delayMs: number, callback: () => void): Timer {
@@ -126,7 +144,7 @@ export class Connection {
   #armKeepalive(): void {
     const { keepaliveTimeMs, keepalivePermitWithoutCalls } = this.#options.limits;
     this.#after(keepaliveTimeMs, () => {
-      if (this.#openStreamCount > 0 || keepalivePermitWithoutCalls) this.#ping();
+      if (this.#openStreams.size > 0 || keepalivePermitWithoutCalls) this.#ping();
       else this.#armKeepalive();
     });
   }
@@ -136,7 +154,7 @@ export class Connection {
     if (session.destroyed) return;
     const timer = this.#after(this.#options.limits.keepaliveTimeoutMs, () => {
       this.#options.logger.verbose(1, "gRPC connection does not answer its keepalive ping");
-      this.destroy();
+      this.destroy(NO_ANSWER);
     });
     session.ping((error) => {
       clearTimeout(timer);
@@ -151,7 +169,9 @@ export class Connection {
     const spread = 1 + AGE_SPREAD * (2 * Math.random() - 1);
     this.#after(maxConnectionAgeMs * spread, () => {
       this.close();
-      if (maxConnectionAgeGraceMs > 0) this.#after(maxConnectionAgeGraceMs, () => this.destroy());
+      if (maxConnectionAgeGraceMs > 0) {
+        this.#after(maxConnectionAgeGraceMs, () => this.destroy(TOO_OLD));
+      }
     });
   }
 
@@ -160,7 +180,7 @@ export class Connection {
     const { limits, clock, logger } = this.#options;
     if (limits.maxPingStrikeCount === 0) return;
     const nowNs = clock.nowNs();
-    const isIdle = this.#openStreamCount === 0 && !limits.keepalivePermitWithoutCalls;
+    const isIdle = this.#openStreams.size === 0 && !limits.keepalivePermitWithoutCalls;
     const intervalMs = isIdle ? IDLE_PING_INTERVAL_MS : limits.minRecvPingIntervalMs;
     const lastNs = this.#lastPingNs;
     this.#lastPingNs = nowNs;
@@ -169,6 +189,6 @@ export class Connection {
     logger.verbose(1, "gRPC connection closed: too many pings");
     const session = this.#session;
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM, 0, Buffer.from("too_many_pings"));
-    this.destroy();
+    this.destroy(TOO_MANY_PINGS);
   }
 }

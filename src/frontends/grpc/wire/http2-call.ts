@@ -134,7 +134,8 @@ export abstract class Http2Call implements MessageReceiver, ByteHolder {
     if (this.#isOver) return;
     this.#end();
     const { stream } = this;
-    if (stream.destroyed || stream.closed) return;
+    // A connection that is being ended has answered already.
+    if (stream.destroyed || stream.closed || stream.headersSent) return;
     this.#start.onFrameSent();
     stream.on("wantTrailers", sendOkTrailers);
     stream.respond(RESPONSE_HEADERS, WITH_TRAILERS);

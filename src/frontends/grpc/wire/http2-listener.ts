@@ -10,6 +10,7 @@ import {
 import type { AddressInfo } from "node:net";
 import { InferenceError } from "../../../base/error.ts";
 import type { Logger } from "../../../base/log.ts";
+import { callStatusFrom } from "./call-status.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 
 /** PEM files of the gRPC port's TLS, by path. */
@@ -69,6 +70,8 @@ const SERVER_OPTIONS = {
   streamResetRate: STREAM_RESET_RATE,
   strictSingleValueFields: false,
 } satisfies ServerOptions & ResetLimits;
+
+const SERVER_EXITING = callStatusFrom(new InferenceError("UNAVAILABLE", "Server exiting"));
 
 function readPem(what: string, path: string): Buffer {
   try {
@@ -143,7 +146,7 @@ export class Http2Listener {
     });
     for (const connection of this.#connections) connection.close();
     const timer = setTimeout(() => {
-      for (const connection of this.#connections) connection.destroy();
+      for (const connection of this.#connections) connection.destroy(SERVER_EXITING);
     }, graceMs);
     await closed;
     clearTimeout(timer);
