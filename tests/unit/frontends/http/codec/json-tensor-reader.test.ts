@@ -87,6 +87,24 @@ describe("tensor data in JSON", () => {
     ]);
   });
 
+  test("many floats are read as few are, whatever is among them", () => {
+    const values = Array.from({ length: 500 }, (_, i) => Math.sin(i) * 10 ** ((i % 40) - 20));
+    const text = values.map(String);
+    expect(floats(`[${text}]`, 500)).toEqual(values);
+    expect(floats(`[[${text.slice(0, 100)}],[[${text.slice(100)}]]]`, 500)).toEqual(values);
+    text[250] = "-0";
+    expect(Object.is(floats(`[${text}]`, 500)[250], -0)).toBe(true);
+    text[250] = "NaN";
+    expect(floats(`[${text}]`, 500)[250]).toBeNaN();
+    for (const odd of ["true", "null", '"1"', "{}"]) {
+      text[250] = odd;
+      expect(() => floats(`[${text}]`, 500)).toThrow("element 250 of input 'INPUT0'");
+    }
+    text[250] = "1";
+    expect(() => floats(`[${text}]`, 501)).toThrow("got 500");
+    expect(() => floats(`[${text}]`, 499)).toThrow("got more");
+  });
+
   test("nested, ragged and flat lists mean the same", () => {
     for (const data of ["[1,2,3,4]", "[[1,2],[3,4]]", "[ [[1],[2]] ,\n[3,[4]],[] ]"]) {
       expect(floats(data, 4)).toEqual([1, 2, 3, 4]);
