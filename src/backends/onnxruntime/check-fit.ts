@@ -31,8 +31,16 @@ export function checkFit(graph: Graph, config: ModelConfig, signature: Execution
     const output = named(graph.outputs, tensor.name);
     if (output === undefined) refuse(unexpected("output", tensor.name, graph.outputs));
     checkDatatype("output", tensor, output, config);
-    checkShape(tensor, output, { config, isExact: true });
+    // A state that clients do not see may be narrower than the graph says, like an input.
+    checkShape(tensor, output, { config, isExact: !isHiddenState(tensor.name, config) });
   }
+}
+
+/** Whether an output is a state of sequences that the configuration does not list as an output. */
+function isHiddenState(name: string, { schedulingChoice, output }: ModelConfig): boolean {
+  if (schedulingChoice.case !== "sequenceBatching") return false;
+  const isState = schedulingChoice.value.state.some(({ outputName }) => outputName === name);
+  return isState && !output.some((listed) => listed.name === name);
 }
 
 function refuse(message: string): never {

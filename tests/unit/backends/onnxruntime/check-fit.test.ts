@@ -186,6 +186,19 @@ test.each<[string, Case, string]>([
   expect(fault(given)).toBe(message);
 });
 
+test("a state that clients do not see may narrow what the graph leaves free", () => {
+  const states = { state: [{ input_name: "S", output_name: "T" }] };
+  const given = (output: readonly JsonObject[]): Case => ({
+    inputs: [graphTensor("X", [-1, 4]), graphTensor("S", [-1, -1])],
+    outputs: [graphTensor("T", [-1, -1])],
+    configured: [tensor("X", [-1, 4]), tensor("S", [-1, 2])],
+    answered: [tensor("T", [-1, 2])],
+    fields: { input: [{ name: "X" }], output: [...output], sequence_batching: states },
+  });
+  expect(fault(given([]))).toBe("");
+  expect(fault(given([{ name: "T" }]))).toContain("tensor 'T'");
+});
+
 test("outputs may be a selection, and a graph with free rank takes any shape", () => {
   const outputs = [graphTensor("Y", [-1, 4]), graphTensor("Z", [9], { kind: "sequence" })];
   expect(fault({ outputs })).toBe("");
