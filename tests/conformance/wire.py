@@ -54,7 +54,8 @@ def infer_http(session: requests.Session, url: str, model: str, inputs: dict[str
     response = session.post(f"{url}/v2/models/{model}/infer", data=head + b"".join(blobs), headers={LENGTH_HEADER: str(len(head))}, timeout=60)
     if response.status_code != 200:
         raise Refused(f"{response.status_code} {response.text[:300]}")
-    size = int(response.headers[LENGTH_HEADER])
+    # Where no output has any bytes, the whole body is JSON and there is no such header.
+    size = int(response.headers.get(LENGTH_HEADER, len(response.content)))
     tail, at, outputs = response.content[size:], 0, {}
     for output in json.loads(response.content[:size])["outputs"]:
         length = output["parameters"]["binary_data_size"]

@@ -169,7 +169,9 @@ function checkScalar({ name, shape }: ExecutionTensor, config: ModelConfig): voi
 function fits(model: Shape, configured: Shape, isExact: boolean): boolean {
   if (model.length !== configured.length) return false;
   return model.every((dim, i) => {
-    const isFree = dim === -1 || configured[i] === -1;
-    return dim === configured[i] || (isFree && !isExact);
+    const given = configured[i];
+    // A configuration cannot say 0: there a free dimension stands for it.
+    if (dim === given || (dim === 0 && given === -1)) return true;
+    return !isExact && (dim === -1 || given === -1);
   });
 }

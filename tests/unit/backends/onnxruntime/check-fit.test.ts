@@ -205,6 +205,12 @@ test("outputs may be a selection, and a graph with free rank takes any shape", (
   expect(fault({ inputs: [{ ...graphTensor("X", []), dimensions: undefined }] })).toBe("");
 });
 
+test("a dimension of 0, which a configuration cannot give, is left free there", () => {
+  const outputs = [graphTensor("Y", [-1, 0])];
+  expect(fault({ outputs, answered: [tensor("Y", [-1, -1])] })).toBe("");
+  expect(fault({ outputs, answered: [tensor("Y", [-1, 2])] })).toContain("(shape [-1,0])");
+});
+
 test("a scalar is declared by one element, or by none", () => {
   const inputs = [graphTensor("X", [])];
   expect(fault({ maxBatchSize: 0, inputs, configured: [tensor("X", [1])], answered: [] })).toBe("");

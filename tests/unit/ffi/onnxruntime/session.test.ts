@@ -18,6 +18,8 @@ import { needed, onnxruntimeOrSkip } from "../../../support/onnxruntime-library.
 import { TemporaryFolder } from "../../../support/temporary-folder.ts";
 
 const found = await onnxruntimeOrSkip("onnxruntime through FFI");
+const COMPILER = Bun.which("cc");
+if (COMPILER === null) process.stderr.write("skipped: a library of operators: no C compiler\n");
 
 function errorOf(action: () => unknown): NativeError {
   try {
@@ -139,6 +141,19 @@ describe.skipIf(found === undefined)("onnxruntime", () => {
     expect(session.inputs).toHaveLength(1);
     const path = `${folder.path}/ops.so`;
     expect(errorOf(() => own.registerCustomOperators(path)).text).toContain("ops.so");
+  });
+
+  test.skipIf(COMPILER === null)("a library of operators is loaded by its path", () => {
+    const source = folder.file(
+      "ops.c",
+      "void *RegisterCustomOps(void *options, const void *api) { return 0; }\n",
+    );
+    const library = `${folder.path}/libops.so`;
+    Bun.spawnSync([COMPILER ?? "cc", "-shared", "-fPIC", "-o", library, source]);
+    using own = new SessionOptions(api);
+    own.registerCustomOperators(library);
+    using session = Session.load(environment, folder.file("ops.onnx", identityModel()), own);
+    expect(session.inputs).toHaveLength(1);
   });
 
   test("runs over memory of ours and into it", () => {
