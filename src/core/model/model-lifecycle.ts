@@ -138,12 +138,27 @@ export class ModelLifecycle {
     return count;
   }
 
-  /** Unloads everything, loads under way included; resolves when all is freed. Idempotent. */
+  /**
+   * Unloads everything, loads under way included; models with sequences only when those are over. Resolves when all
+   * is freed. Idempotent.
+   */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    for (const name of [...this.#records.keys()]) this.unload(name);
-    await Promise.all(this.#loads);
+    const finishing = [...this.#records.values()].map((record) => this.#unloadAtEnd(record));
+    await Promise.all([...finishing, ...this.#loads]);
     await Promise.all(this.#retiring.values());
+  }
+
+  /** @returns a promise where sequences have to come to their end first. */
+  #unloadAtEnd(record: ModelRecord): Promise<void> | undefined {
+    const ends = record.readyModels().map(({ scheduler }) => scheduler.finishSequences?.());
+    if (ends.some((end) => end !== undefined)) {
+      return Promise.all(ends).then(() => {
+        this.unload(record.name);
+      });
+    }
+    this.unload(record.name);
+    return undefined;
   }
 
   async #load(plan: LoadPlan): Promise<void> {

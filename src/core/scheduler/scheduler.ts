@@ -13,6 +13,11 @@ export interface Scheduler {
   readonly inflightCount: number;
   /** Accepted requests not yet handed to an instance (`nv_inference_pending_request_count`). */
   readonly pendingCount: number;
+  /**
+   * Schedulers of sequences only: refuses new sequences from now on; those that have begun may go on. Resolves when
+   * all are over, by their END or because their client was silent too long. Idempotent.
+   */
+  finishSequences?(): Promise<void>;
   /** Refuses new requests from now on; resolves when every accepted one has ended. Idempotent. */
   stop(): Promise<void>;
 }

@@ -52,6 +52,7 @@ export class SequenceScheduler implements Scheduler {
   #lastGivenId = 0n;
   #inflightCount = 0;
   #pendingCount = 0;
+  #finished: PromiseWithResolvers<void> | undefined;
   #stopped: PromiseWithResolvers<void> | undefined;
 
   constructor(options: SchedulerOptions, batching: SequenceBatching) {
@@ -117,6 +118,12 @@ export class SequenceScheduler implements Scheduler {
     this.#backlogAlarm.set(this.#backlog.nextToExpire?.deadlineNs ?? Number.POSITIVE_INFINITY);
   }
 
+  finishSequences(): Promise<void> {
+    this.#finished ??= Promise.withResolvers<void>();
+    this.#resolveWhenIdle();
+    return this.#finished.promise;
+  }
+
   stop(): Promise<void> {
     if (this.#stopped === undefined) {
       this.#stopped = Promise.withResolvers<void>();
@@ -126,13 +133,17 @@ export class SequenceScheduler implements Scheduler {
     return this.#stopped.promise;
   }
 
+  get #refusesSequences(): boolean {
+    return this.#finished !== undefined || this.#stopped !== undefined;
+  }
+
   /** @throws InferenceError INVALID_ARG where the sequence has not started, UNAVAILABLE where it may not. */
   #sequenceOf(request: InferenceRequest): Sequence {
     const { sequenceId, sequenceFlags } = request;
     const isStart = (sequenceFlags & SEQUENCE_START) !== 0;
     // With the last request the instances go.
-    if (this.#stopped !== undefined && (isStart || this.#inflightCount === 0))
-      throw stoppingError();
+    const isStopped = this.#stopped !== undefined && this.#inflightCount === 0;
+    if (isStopped || (isStart && this.#refusesSequences)) throw stoppingError();
     const last = this.#open.get(sequenceId);
     let sequence = last;
     if (sequence === undefined || sequence.isClosed) {
@@ -151,7 +162,7 @@ export class SequenceScheduler implements Scheduler {
   }
 
   #iterativeSequence(request: InferenceRequest, isIdText: boolean): Sequence {
-    if (this.#stopped !== undefined) throw stoppingError();
+    if (this.#refusesSequences) throw stoppingError();
     if (!hasSequenceId(request)) {
       this.#lastGivenId += 1n;
       request.sequenceId = isIdText ? String(this.#lastGivenId) : this.#lastGivenId;
@@ -270,13 +281,17 @@ export class SequenceScheduler implements Scheduler {
   /** The sequence is over and its slot free; what it has running may finish. */
   #leave(sequence: Sequence): void {
     sequence.isOver = true;
-    const { key } = sequence;
-    if (key !== undefined && this.#open.get(key) === sequence) this.#open.delete(key);
+    const { key, predecessor } = sequence;
+    if (key !== undefined && this.#open.get(key) === sequence) {
+      if (predecessor === undefined) this.#open.delete(key);
+      else this.#open.set(key, predecessor);
+    }
     this.#idleness.remove(sequence);
     this.#backlog.remove(sequence);
     this.#slots.release(sequence);
     const next = sequence.unchain();
     if (next !== undefined) this.#backlog.add(next);
+    this.#resolveWhenIdle();
   }
 
   /** Ends a sequence early: its waiting requests fail. */
@@ -342,7 +357,9 @@ export class SequenceScheduler implements Scheduler {
   }
 
   #resolveWhenIdle(): void {
-    if (this.#stopped === undefined || this.#inflightCount > 0) return;
+    if (!this.#refusesSequences || this.#inflightCount > 0) return;
+    if (this.#open.size === 0) this.#finished?.resolve();
+    if (this.#stopped === undefined) return;
     this.#idleness.stop();
     this.#backlogAlarm.set(Number.POSITIVE_INFINITY);
     for (const { alarm } of this.#lanes) alarm.set(Number.POSITIVE_INFINITY);

@@ -303,6 +303,21 @@ test("models that are in no repository are forgotten once nothing of them is lef
 });
 
 describe("the end of the server", () => {
+  test("keeps models with sequences in service until those are over", async () => {
+    const { lifecycle } = world();
+    const finished = Promise.withResolvers<void>();
+    const model = Object.assign(new StubModel("m", 1), {
+      finishSequences: () => finished.promise,
+    });
+    await lifecycle.load(plan([1], async () => model));
+    const stop = lifecycle.stop();
+    await settle();
+    expect(lifecycle.ready.all()).toEqual([model]);
+    finished.resolve();
+    await stop;
+    expect([lifecycle.ready.all(), model.isDisposed]).toEqual([[], true]);
+  });
+
   test("unloads everything and waits for requests that are under way", async () => {
     const { lifecycle } = world();
     const models = [new StubModel("m", 1, true), new StubModel("m", 2)];

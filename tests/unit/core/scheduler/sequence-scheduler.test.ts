@@ -88,12 +88,14 @@ describe("a sequence", () => {
     const setup = await SequenceSetup.create({ instanceCount: 1 });
     const first = [setup.send(1n, { start: true }), setup.send(1n, { end: true })];
     const second = setup.send(1n, { start: true, end: true });
-    const third = setup.send(1n, { start: true });
+    let third = setup.send(1n, { start: true });
     const other = setup.send(2n, { start: true, end: true });
     expect(setup.logger.messages("warning")).toEqual([]);
     await turn();
     second.request.cancel();
     expect(second.sink.endCount).toBe(1);
+    third.request.cancel();
+    third = setup.send(1n, { start: true });
     for (const one of [...first, other, third]) {
       expect(setup.batch()?.requests).toEqual([one.request]);
       setup.finish();
@@ -476,6 +478,28 @@ describe("an iterative sequence", () => {
 });
 
 describe("stopping", () => {
+  test("lets sequences that have begun go on to their end, or until they are idle too long", async () => {
+    const setup = await SequenceSetup.create({ maxBatchSize: 2 });
+    setup.send(1n, { start: true });
+    setup.send(2n, { start: true });
+    await turn();
+    let isFinished = false;
+    setup.scheduler.finishSequences?.().then(() => {
+      isFinished = true;
+    });
+    setup.finish();
+    expect(() => setup.send(3n, { start: true })).toThrow("Server is stopping");
+    expect(() => setup.send(1n, { start: true })).toThrow("Server is stopping");
+    const last = setup.send(1n, { end: true });
+    await turn();
+    setup.finish();
+    await turn();
+    expect([last.sink.responses.length, isFinished]).toEqual([1, false]);
+    setup.clock.advance(1000 * MS);
+    await turn();
+    expect(isFinished).toBe(true);
+  });
+
   test("refuses new sequences, lets running ones finish, and leaves no timer", async () => {
     const setup = await SequenceSetup.create({
       maxBatchSize: 2,
