@@ -1,7 +1,7 @@
 """Runs the suite recorded from a real Triton against the built server, and says what it left out and why.
 
-The lists come from the Makefile: files that have to pass, files whose repositories also hold a Python model (the server
-is then told to stay up without it), and, in the environment variable CONFORMANCE_NOT_YET, lines `FILE[::TEST]  reason`.
+The lists come from the Makefile: files that have to pass and, in the environment variable CONFORMANCE_NOT_YET, lines
+`FILE[::TEST]  reason`. Python models run on this interpreter, which has numpy.
 A file of the suite that stands in no list is an error: a file nobody decided about must not pass for a good one.
 """
 import argparse
@@ -10,8 +10,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-
-WITHOUT_PYTHON_MODELS = "--exit-on-error=false --strict-readiness=false"
 
 
 def not_yet() -> dict[str, str]:
@@ -32,7 +30,9 @@ def run(suite: Path, server: str, files: list[str], left_out: list[str]) -> int:
     for name in left_out:
         if name.split("::")[0] in files:
             command.append(f"--deselect={name}")
-    return subprocess.run(command, cwd=suite, env={**os.environ, "SERVER_CMD": server}, stdin=subprocess.DEVNULL).returncode
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = {**os.environ, "SERVER_CMD": server, "PATH": path}
+    return subprocess.run(command, cwd=suite, env=environment, stdin=subprocess.DEVNULL).returncode
 
 
 def main() -> int:
@@ -40,14 +40,13 @@ def main() -> int:
     parser.add_argument("--suite", type=Path, required=True)
     parser.add_argument("--server", required=True, help="command that starts the server")
     parser.add_argument("--files", nargs="*", default=[])
-    parser.add_argument("--beside-python", nargs="*", default=[])
     arguments = parser.parse_args()
 
     if not arguments.suite.is_dir():
         print(f"  conformance  left out: {arguments.suite} is not here (CONFORMANCE=FOLDER names another place)")
         return 0
     skipped = not_yet()
-    chosen = [*arguments.files, *arguments.beside_python]
+    chosen = arguments.files
     undecided = [path.name for path in sorted(arguments.suite.glob("test_*.py"))
                  if path.name not in chosen and not any(fnmatch.fnmatch(path.name, name) for name in skipped if "::" not in name)]
     if undecided:
@@ -63,9 +62,7 @@ def main() -> int:
     sys.stdout.flush()
 
     deselected = [name for name in skipped if "::" in name]
-    strict = run(arguments.suite, arguments.server, arguments.files, deselected)
-    tolerant = run(arguments.suite, f"{arguments.server} {WITHOUT_PYTHON_MODELS}", arguments.beside_python, deselected)
-    return strict or tolerant
+    return run(arguments.suite, arguments.server, chosen, deselected)
 
 
 if __name__ == "__main__":
