@@ -407,14 +407,6 @@ export const ORT_API_FUNCTIONS = {
     ],
     returns: "ptr",
   },
-  ReleaseEnv: {
-    index: 92,
-    since: 0,
-    args: [
-      "ptr", // OrtEnv* input
-    ],
-    returns: "void",
-  },
   ReleaseStatus: {
     index: 93,
     since: 0,

@@ -27,7 +27,7 @@ export interface GlobalThreadPools {
 
 /**
  * onnxruntime's process-wide state. The library counts its owners: each thread that uses sessions holds one of these,
- * and the settings of the first one count for all until the last is gone.
+ * and the settings of the first one count for all.
  */
 export class Environment implements Disposable {
   readonly api: OrtApi;
@@ -55,10 +55,12 @@ export class Environment implements Disposable {
     return this.#pointer;
   }
 
-  /** Idempotent. */
+  /**
+   * Ends the use of this owner. The library's count of owners is left as it is, so its state stays until the process
+   * ends: when the last owner lets go on one thread while another thread makes a new one, `CreateEnv` fails with "Only
+   * one instance of LoggingManager" (seen once in 2,000 loads and unloads). Idempotent.
+   */
   [Symbol.dispose](): void {
-    if (this.#pointer === undefined) return;
-    this.api.functions.ReleaseEnv(this.#pointer);
     this.#pointer = undefined;
   }
 }

@@ -16,7 +16,6 @@ const WANTED: readonly string[] = [
   "ReleaseStatus",
   "CreateEnv",
   "CreateEnvWithGlobalThreadPools",
-  "ReleaseEnv",
   "CreateThreadingOptions",
   "SetGlobalIntraOpNumThreads",
   "SetGlobalInterOpNumThreads",

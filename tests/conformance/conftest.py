@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -100,3 +101,17 @@ def example(tmp_path_factory):
     """The example repository, served; with the real models when `make models` was run."""
     with running(ROOT / "models", tmp_path_factory.mktemp("example") / "server.log") as server:
         yield server
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Sums of the operator tests, and the reasons of all skips: a skip must not pass for a pass."""
+    def outcome(kind):
+        return [report for report in terminalreporter.stats.get(kind, []) if "test_onnx_operators" in report.nodeid]
+
+    skips = terminalreporter.stats.get("skipped", [])
+    if outcome("passed"):
+        terminalreporter.write_line(f"  ONNX operators: {len(outcome('passed'))} passed, {len(outcome('failed'))} failed, "
+                                    f"{len(outcome('skipped'))} not supported by the runtime or without a form in the protocol")
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ").split(" : ")[0] for report in skips)
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"  skipped {count:>4}  {reason}")

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { InferenceError } from "../../../../src/base/error.ts";
 import { OnnxBackendSetup, type OpenOnnxOptions } from "../../../support/onnx-backend.ts";
@@ -102,12 +103,20 @@ describe.skipIf(found === undefined)("the backend", () => {
   });
 
   test("shares thread pools where the backend's settings say so", async () => {
-    using setup = await OnnxBackendSetup.create();
-    const backendConfig = { "enable-global-threadpool": "1", intra_op_thread_count: "2" };
-    const instance = await setup.instance(identityModel("FP32", [2]), {}, { backendConfig });
-    const batch = new TestBatch([X], [0]);
-    instance.execute(batch);
-    expect(batch.output(0).bytes).toEqual(X.bytes);
+    // In a process of its own: the pools are made with the first environment and stay.
+    const program = fileURLToPath(
+      new URL("../../../support/shared-thread-pools.ts", import.meta.url),
+    );
+    const child = Bun.spawn([process.execPath, program], { stdout: "pipe", stderr: "pipe" });
+    const [stdout, stderr] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    expect({ stdout, stderr, exitCode: await child.exited }).toEqual({
+      stdout: "1,2",
+      stderr: "",
+      exitCode: 0,
+    });
   });
 
   const openvino: JsonObject = {
