@@ -3,12 +3,13 @@ import { InferenceError as InferenceFailure } from "../../base/error.ts";
 import type { ExecutionResult, ModelInstance } from "../instance/model-instance.ts";
 import type { Batch } from "../request/batch.ts";
 import type { InferenceRequest } from "../request/inference-request.ts";
+import type { RequestAnswers } from "../request/request-answers.ts";
 import { requestPrefix } from "../request/request-prefix.ts";
 import { type BatchRules, formBatch } from "./batch-former.ts";
 import { BatchDelivery, cancelledError } from "./deliver-batch.ts";
 import { type PendingEntry, PendingQueue } from "./pending-queue.ts";
 import { deadlineNs, type QueuePolicy } from "./queue-policy.ts";
-import { ResponseOrder } from "./response-order.ts";
+import { OrderedAnswers, ResponseOrder } from "./response-order.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
 import { stoppingError } from "./stopping-error.ts";
@@ -48,6 +49,8 @@ export class QueuedScheduler implements Scheduler {
   readonly #queue: PendingQueue;
   readonly #delivery: BatchDelivery;
   readonly #order: ResponseOrder | undefined;
+  /** Where instances that answer by themselves leave their answers. */
+  readonly #answers: RequestAnswers;
   /** Where each queued request is, for its cancellation. */
   readonly #entries = new Map<InferenceRequest, PendingEntry>();
   readonly #running = new Map<InferenceRequest, RunningBatch>();
@@ -70,6 +73,8 @@ export class QueuedScheduler implements Scheduler {
     const onEnded = (request: InferenceRequest): void => this.#onEnded(request);
     this.#delivery = new BatchDelivery(options, onEnded);
     this.#order = rules.preservesOrdering ? new ResponseOrder() : undefined;
+    this.#answers =
+      this.#order === undefined ? this.#delivery : new OrderedAnswers(this.#order, this.#delivery);
     options.pool.onFree = () => this.#dispatch();
     options.pool.onDown = (reason) => this.#failQueued(reason);
   }
@@ -203,7 +208,7 @@ export class QueuedScheduler implements Scheduler {
       request.onCancel = this.#cancelRunning;
       this.#running.set(request, running);
     }
-    instance.execute(batch, (result) => this.#onExecuted(running, result), this.#delivery);
+    instance.execute(batch, (result) => this.#onExecuted(running, result), this.#answers);
   }
 
   #onExecuted(running: RunningBatch, result: ExecutionResult): void {
@@ -212,7 +217,8 @@ export class QueuedScheduler implements Scheduler {
     for (const request of running.batch.requests) this.#running.delete(request);
     // The next batch starts before this one's answers are written: the instance works meanwhile.
     this.#dispatch();
-    if (this.#order === undefined) {
+    const isAnswered = result.isAnsweredByInstance === true && result.error === undefined;
+    if (this.#order === undefined || isAnswered) {
       this.#delivery.deliver(running.batch, result, running.startedNs);
     } else {
       this.#order.deliver(running.batch, result, (kept) =>

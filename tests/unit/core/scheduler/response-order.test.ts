@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ExecutionResult } from "../../../../src/core/instance/model-instance.ts";
 import { NO_PARAMETERS } from "../../../../src/core/request/request-signature.ts";
-import { ResponseOrder } from "../../../../src/core/scheduler/response-order.ts";
+import { OrderedAnswers, ResponseOrder } from "../../../../src/core/scheduler/response-order.ts";
 import { bareRequest } from "../../../support/pending-entry.ts";
 
 function resultOf(bytes: Uint8Array): ExecutionResult {
@@ -56,5 +56,27 @@ describe("ResponseOrder", () => {
     const [first] = requests;
     if (first) order.abandoned(first);
     expect(delivered).toEqual(["1:1"]);
+  });
+
+  test("gives the answers of instances that answer by themselves in the order of the requests", () => {
+    const { order, requests } = opened(2);
+    const given: string[] = [];
+    const answers = new OrderedAnswers(order, {
+      respond: (_request, outputs, _parameters, isFinal) =>
+        given.push(`${outputs[0]?.bytes.join()}${isFinal ? " final" : ""}`),
+      fail: (_request, error) => given.push(error.message),
+      complete: () => given.push("complete"),
+      reschedule: () => given.push("again"),
+    });
+    const [first, second] = requests;
+    if (first === undefined || second === undefined) throw new Error("two requests are open");
+    const bytes = new Uint8Array([1]);
+    const tensor = { name: "O", datatype: "UINT8" as const, shape: [1], bytes };
+    answers.respond(second, [tensor], NO_PARAMETERS, false);
+    bytes[0] = 2;
+    answers.complete(second);
+    expect(given).toEqual([]);
+    answers.respond(first, [tensor], NO_PARAMETERS, true);
+    expect(given).toEqual(["2 final", "1", "complete"]);
   });
 });
