@@ -12,6 +12,7 @@ import { HostSession } from "./core/instance/host-session.ts";
 import { HOST_SOCKET_FD } from "./core/instance/process-home.ts";
 import { SocketChannel } from "./core/instance/socket-channel.ts";
 import { socketFromFd } from "./core/instance/socket-from-fd.ts";
+import { WAKE, WorkerLineEnd } from "./core/instance/thread-line.ts";
 import type { SlabAllocator } from "./core/memory/slab.ts";
 
 function newSession(port: HostPort, slabs: SlabAllocator): HostSession {
@@ -24,15 +25,37 @@ function newSession(port: HostPort, slabs: SlabAllocator): HostSession {
   });
 }
 
-/** The main thread is the other end of `postMessage`: numbers are doorbells. */
+/** The main thread is the other end of `postMessage`; its first message is the line for the doorbells. */
 function hostInWorker(): void {
-  const session = newSession(
-    { ring: (slot) => postMessage(slot), send: (report) => postMessage(report) },
-    new NativeSlabs(),
+  addEventListener(
+    "message",
+    ({ data }: MessageEvent<SharedArrayBuffer>) => listenToMainThread(data),
+    { once: true },
   );
-  addEventListener("message", ({ data }: MessageEvent<number | HostCommand>) => {
-    if (typeof data === "number") session.ring(data);
-    else void session.receive(data);
+}
+
+function listenToMainThread(buffer: SharedArrayBuffer): void {
+  const line = new WorkerLineEnd(buffer, {
+    wake: () => postMessage(WAKE),
+    onRing: (slot) => session.ring(slot),
+  });
+  const port: HostPort = {
+    ring: (slot) => line.ring(slot),
+    enter: (slot) => line.enter(slot),
+    leave: (slot) => line.leave(slot),
+    send: (report) => {
+      line.countSent();
+      postMessage(report);
+    },
+  };
+  const session = newSession(port, new NativeSlabs());
+  addEventListener("message", ({ data }: MessageEvent<typeof WAKE | HostCommand>) => {
+    if (data === WAKE) {
+      line.drain();
+      return;
+    }
+    void session.receive(data);
+    line.countReceived();
   });
 }
 
@@ -45,6 +68,8 @@ async function hostInChildProcess(): Promise<void> {
   let socket: Bun.Socket | undefined;
   const port: HostPort = {
     ring: (slot) => channel.ring(slot),
+    enter: () => true,
+    leave: () => undefined,
     send: (report) => channel.send(report),
   };
   const session = newSession(port, new SharedSlabs());

@@ -13,6 +13,7 @@ import type { ModelConfig } from "../../src/core/config/model-config.ts";
 import type { InstanceHome } from "../../src/core/instance/instance-hosts.ts";
 import type { InstancePool } from "../../src/core/instance/instance-pool.ts";
 import type { ExecutionResult, ModelInstance } from "../../src/core/instance/model-instance.ts";
+import type { Batch } from "../../src/core/request/batch.ts";
 import { createInstanceHosts } from "../../src/instance-homes.ts";
 import { NO_ANSWERS } from "../support/identity-model.ts";
 import { type OnnxNode, onnxModel } from "../support/onnx-model.ts";
@@ -59,17 +60,24 @@ function powerConfig(instanceCount: number): ModelConfig {
   return { ...config, message, backend: "onnxruntime" };
 }
 
+function matrixBatch(config: ModelConfig, n: number, value: number): Batch {
+  const matrix = new Array<number>(n * n).fill(value);
+  return batchOf(validatedRequest(config, [fp32Input("X", [n, n], matrix)]));
+}
+
 function run(
   instance: ModelInstance,
   config: ModelConfig,
   n: number,
   value: number,
 ): Promise<ExecutionResult> {
-  const matrix = new Array<number>(n * n).fill(value);
-  const request = validatedRequest(config, [fp32Input("X", [n, n], matrix)]);
+  return runBatch(instance, matrixBatch(config, n, value));
+}
+
+function runBatch(instance: ModelInstance, batch: Batch): Promise<ExecutionResult> {
   return new Promise((resolve) => {
     instance.execute(
-      batchOf(request),
+      batch,
       (result) => {
         const outputs = result.outputs.map((one) => ({ ...one, bytes: one.bytes.slice() }));
         resolve({ ...result, outputs });
@@ -154,11 +162,36 @@ describe.skipIf(found === undefined)("onnxruntime in its hosts", () => {
           const whole = await run(instance, config, 320, 0);
           const wholeNs = Bun.nanoseconds() - startNs;
           expect(whole.error).toBeUndefined();
-          const stopped = run(instance, config, 320, 0);
-          setTimeout(() => instance.cancelRunning(), wholeNs / 8e6);
+          const batch = matrixBatch(config, 320, 0);
+          const stopped = runBatch(instance, batch);
+          setTimeout(() => instance.cancel(batch), wholeNs / 8e6);
           const { error } = await stopped;
           expect([error?.code, error?.reason]).toEqual(["CANCELLED", "CANCELED"]);
           expect((await run(instance, config, 2, 1)).error).toBeUndefined();
+        },
+      ),
+    60_000,
+  );
+
+  test(
+    "of several batches the one that is cancelled ends, whether it runs or waits, and no other",
+    () =>
+      withPool(
+        "thread",
+        { model: powerModel(400), instanceCount: 1 },
+        async (instances, config) => {
+          const [instance] = instances;
+          if (instance === undefined) throw new Error("there is no instance");
+          const startNs = Bun.nanoseconds();
+          await run(instance, config, 320, 0);
+          const wholeNs = Bun.nanoseconds() - startNs;
+          const batches = [0, 1, 2, 3].map(() => matrixBatch(config, 320, 0));
+          const results = batches.map((batch) => runBatch(instance, batch));
+          setTimeout(() => {
+            for (const at of [0, 2]) instance.cancel(batches[at] ?? batchOf());
+          }, wholeNs / 8e6);
+          const codes = (await Promise.all(results)).map(({ error }) => error?.code);
+          expect(codes).toEqual(["CANCELLED", undefined, "CANCELLED", undefined]);
         },
       ),
     60_000,

@@ -112,6 +112,10 @@ export class FakePool implements InstancePool {
     return undefined;
   }
 
+  acquireAhead(): ModelInstance | undefined {
+    return undefined;
+  }
+
   acquireInstance(): boolean {
     return false;
   }

@@ -17,19 +17,31 @@ export const EMPTY_RESULT: ExecutionResult = {
   computeOutputNs: 0,
 };
 
+interface FakeRun {
+  readonly batch: Batch;
+  readonly onExecuted: (result: ExecutionResult) => void;
+  readonly answers: RequestAnswers;
+}
+
 /** An instance that runs nothing: a test ends its batches. */
 export class FakeInstance implements ModelInstance {
   readonly name: string;
   isReady = true;
-  wasCancelled = false;
+  /** Batches that it was asked to stop. */
+  readonly cancelled: Batch[] = [];
   /** Told of every batch as it starts. */
   onStart: ((batch: Batch) => void) | undefined;
-  running:
-    | { batch: Batch; onExecuted: (result: ExecutionResult) => void; answers: RequestAnswers }
-    | undefined;
+  readonly capacity: number;
+  /** The batches that it has; the first one runs. */
+  readonly runs: FakeRun[] = [];
 
-  constructor(name: string) {
+  constructor(name: string, capacity = 1) {
     this.name = name;
+    this.capacity = capacity;
+  }
+
+  get running(): FakeRun | undefined {
+    return this.runs[0];
   }
 
   execute(
@@ -37,22 +49,21 @@ export class FakeInstance implements ModelInstance {
     onExecuted: (result: ExecutionResult) => void,
     answers: RequestAnswers,
   ): void {
-    if (this.running !== undefined) throw new Error(`${this.name} got a batch while another runs`);
-    this.running = { batch, onExecuted, answers };
+    if (this.runs.length === this.capacity) throw new Error(`${this.name} got a batch too many`);
+    this.runs.push({ batch, onExecuted, answers });
     this.onStart?.(batch);
   }
 
   /** Ends the running batch. */
   finish(result: ExecutionResult = EMPTY_RESULT): Batch {
-    const { running } = this;
+    const running = this.runs.shift();
     if (running === undefined) throw new Error(`${this.name} runs nothing`);
-    this.running = undefined;
     running.onExecuted(result);
     return running.batch;
   }
 
-  cancelRunning(): void {
-    this.wasCancelled = true;
+  cancel(batch: Batch): void {
+    this.cancelled.push(batch);
   }
 
   async dispose(): Promise<void> {
@@ -70,8 +81,11 @@ export class FakePool implements InstancePool {
   onDown: ((reason: InferenceError) => void) | undefined;
   readonly #free: FakeInstance[];
 
-  constructor(count: number) {
-    this.instances = Array.from({ length: count }, (_, i) => new FakeInstance(`fake_${i}`));
+  constructor(count: number, capacity = 1) {
+    this.instances = Array.from(
+      { length: count },
+      (_, i) => new FakeInstance(`fake_${i}`, capacity),
+    );
     this.activeInstances = this.instances;
     this.#free = [...this.instances];
   }
@@ -84,6 +98,13 @@ export class FakePool implements InstancePool {
     return this.#free.shift();
   }
 
+  acquireAhead(): FakeInstance | undefined {
+    const [best] = this.instances
+      .filter(({ isReady, runs, capacity }) => isReady && runs.length > 0 && runs.length < capacity)
+      .toSorted((a, b) => a.runs.length - b.runs.length);
+    return best;
+  }
+
   acquireInstance(instance: ModelInstance): boolean {
     const own = this.#free.find((candidate) => candidate === instance);
     if (own === undefined) return false;
@@ -93,7 +114,7 @@ export class FakePool implements InstancePool {
 
   release(instance: ModelInstance): void {
     const own = this.instances.find((candidate) => candidate === instance);
-    if (own?.isReady) this.#free.push(own);
+    if (own?.isReady && own.runs.length === 0) this.#free.push(own);
   }
 
   /** The instance stops as if its process had ended; a batch on it fails. */
@@ -101,7 +122,7 @@ export class FakePool implements InstancePool {
     instance.isReady = false;
     this.acquireInstance(instance);
     this.onLost?.(instance, reason);
-    if (instance.running !== undefined) instance.finish({ ...EMPTY_RESULT, error: reason });
+    while (instance.running !== undefined) instance.finish({ ...EMPTY_RESULT, error: reason });
   }
 
   /** A stopped instance is there again. */

@@ -43,6 +43,8 @@ export class LoopbackLink implements HostLink {
     this.#session = new HostSession({
       port: {
         ring: (slot) => this.#up((listener) => listener.onRing(slot)),
+        enter: () => true,
+        leave: () => undefined,
         send: (report) => this.say(report),
       },
       slabs,
@@ -58,6 +60,10 @@ export class LoopbackLink implements HostLink {
   send(command: HostCommand): void {
     this.commands.push(command.type);
     this.#down(() => void this.#session.receive(structuredClone(command)));
+  }
+
+  cancel(_slot: number, stop: () => void): void {
+    stop();
   }
 
   async end(): Promise<void> {

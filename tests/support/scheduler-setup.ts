@@ -16,6 +16,8 @@ export interface SchedulerSetupFields {
   readonly batching?: MessageInitShape<typeof ModelDynamicBatchingSchema>;
   readonly maxBatchSize?: number;
   readonly instanceCount?: number;
+  /** Batches that an instance may have; 1 where absent. */
+  readonly capacity?: number;
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +44,7 @@ export class SchedulerSetup {
   readonly scheduler: Scheduler;
 
   constructor(fields: SchedulerSetupFields = {}) {
-    this.pool = new FakePool(fields.instanceCount ?? 1);
+    this.pool = new FakePool(fields.instanceCount ?? 1, fields.capacity);
     const base = sampleConfig({
       maxBatchSize: fields.maxBatchSize ?? 8,
       inputs: [{ name: "INPUT0", datatype: "INT32", dims: [4] }],

@@ -61,6 +61,11 @@ export class HostClient implements HostListener {
     this.#link.ring(slot);
   }
 
+  /** See {@link HostLink.cancel}. */
+  cancel(slot: number, stop: () => void): void {
+    this.#link.cancel(slot, stop);
+  }
+
   /** Has the host free everything, then ends it. No batch may be running. Idempotent; never rejects. */
   dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();

@@ -63,6 +63,11 @@ export interface HostLink {
   /** Doorbell: a batch lies in this slot's input slab. */
   ring(slot: number): void;
   send(command: HostCommand): void;
+  /**
+   * The batch of this slot is not wanted any more: it need not start. Where the link can tell that it runs just now,
+   * it calls `stop`, and the host goes on to no other batch before `stop` has returned.
+   */
+  cancel(slot: number, stop: () => void): void;
   /** Ends a host that has answered `disposed` (or never opened anything), and waits until it is gone. */
   end(): Promise<void>;
 }
@@ -79,6 +84,10 @@ export interface HostHome {
 
 /** The host's end of the line. */
 export interface HostPort {
+  /** The batch of this slot has been answered. */
   ring(slot: number): void;
+  /** From here until {@link leave} the batch of the slot may be stopped. @returns whether it is still wanted. */
+  enter(slot: number): boolean;
+  leave(slot: number): void;
   send(report: HostReport): void;
 }

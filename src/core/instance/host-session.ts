@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { inferenceErrorFrom } from "../../base/error.ts";
+import { InferenceError, inferenceErrorFrom } from "../../base/error.ts";
 import type { LogFields, Logger } from "../../base/log.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BackendInstance } from "../backend/backend-instance.ts";
@@ -24,14 +24,17 @@ export interface HostSessionOptions {
   ): Promise<Backend>;
 }
 
-/** One of the two places in which a batch goes in and comes out. */
+/** One of the places in which a batch goes in and comes out. */
 interface Slot {
   input: Slab | undefined;
   readonly area: OutputArea;
 }
 
-/** So that outputs of one batch can be read while the next one runs. */
-export const SLOT_COUNT = 2;
+/** Batches that an instance may have at once, the one that runs among them. */
+export const CAPACITY = 4;
+
+/** One more, so that the outputs of a batch can be read while its instance has all it can have. */
+export const SLOT_COUNT = CAPACITY + 1;
 
 /**
  * The host's side of one instance: opens the model, makes the instance, runs batches when the bell rings. The same
@@ -48,6 +51,8 @@ export class HostSession {
   #instance: BackendInstance | undefined;
   /** Settles when the running batch is over. */
   #running: Promise<void> | undefined;
+  /** Slots whose doorbell rang while a batch ran, in order. */
+  readonly #waiting: number[] = [];
 
   constructor(options: HostSessionOptions) {
     this.#options = options;
@@ -90,8 +95,13 @@ export class HostSession {
     }
   }
 
-  /** Runs the batch in a slot and rings back. */
+  /** Runs the batch in a slot and rings back; after those that rang before. */
   ring(slotNumber: number): void {
+    if (this.#running === undefined) this.#run(slotNumber);
+    else this.#waiting.push(slotNumber);
+  }
+
+  #run(slotNumber: number): void {
     const slot = this.#slots[slotNumber];
     if (slot === undefined) return;
     let batch: HostBatch | undefined;
@@ -102,6 +112,9 @@ export class HostSession {
       batch = new HostBatch(slot.input, slot.area, this.#options.clock, startNs);
       const instance = this.#instance;
       if (instance === undefined) throw new Error("the doorbell rang before an instance was made");
+      if (!this.#port.enter(slotNumber)) {
+        throw new InferenceError("CANCELLED", "the batch was cancelled before it ran");
+      }
       const execution = instance.execute(batch);
       if (execution instanceof Promise) {
         this.#running = this.#finishLater(execution, slotNumber, slot, batch);
@@ -111,6 +124,7 @@ export class HostSession {
       this.#failBatch(batch, slotNumber, thrown);
       if (batch === undefined) return;
     }
+    this.#port.leave(slotNumber);
     this.#finish(slotNumber, slot, batch);
   }
 
@@ -164,8 +178,19 @@ export class HostSession {
     } catch (thrown) {
       this.#failBatch(batch, slotNumber, thrown);
     }
+    this.#port.leave(slotNumber);
     this.#running = undefined;
     this.#finish(slotNumber, slot, batch);
+    this.#runWaiting();
+  }
+
+  /** Until one takes its time again. */
+  #runWaiting(): void {
+    while (this.#running === undefined) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#run(next);
+    }
   }
 
   #failBatch(batch: HostBatch | undefined, slot: number, thrown: unknown): void {

@@ -9,7 +9,7 @@ import type { Batch } from "../request/batch.ts";
 import { NO_PARAMETERS } from "../request/request-signature.ts";
 import { writeBatchFrame } from "./batch-frame.ts";
 import type { ExecutionListener, HostClient } from "./host-client.ts";
-import { SLOT_COUNT } from "./host-session.ts";
+import { CAPACITY, SLOT_COUNT } from "./host-session.ts";
 import type { InstanceHealthListener, SupervisedInstance } from "./instance-health.ts";
 import type { ExecutionResult } from "./model-instance.ts";
 import { ReplyFrameReader } from "./reply-frame.ts";
@@ -35,40 +35,54 @@ export interface HostedInstanceOptions {
   readonly cancel: BackendCancel | undefined;
 }
 
+type OnExecuted = (result: ExecutionResult) => void;
+
+/** A batch that the instance has. */
+interface RunningBatch {
+  readonly batch: Batch;
+  readonly onExecuted: OnExecuted;
+}
+
+/** Where one batch goes in and comes out; the main thread's side of it. */
 interface Slot {
+  readonly number: number;
   input: Slab | undefined;
   outputs: readonly Slab[];
   readonly sizing: SlabSizing;
+  running: RunningBatch | undefined;
 }
-
-type OnExecuted = (result: ExecutionResult) => void;
 
 /** The main thread's handle on an instance in a Worker or in a child process. */
 export class HostedInstance implements SupervisedInstance, ExecutionListener {
   readonly name: string;
+  readonly capacity = CAPACITY;
   health: InstanceHealthListener | undefined = undefined;
   readonly #options: HostedInstanceOptions;
   readonly #slots: readonly Slot[];
+  /** Without a batch whose outputs somebody may read. The last one is taken first: its slabs are in the caches. */
+  readonly #free: Slot[];
   readonly #replies = new ReplyFrameReader();
   readonly #backoff: RestartBackoff;
   #started: StartedInstance | undefined;
-  #slotNumber = 0;
-  #onExecuted: OnExecuted | undefined;
+  #runningCount = 0;
   #cancelRestart: (() => void) | undefined;
   #restarting: Promise<void> | undefined;
   #disposal: Promise<void> | undefined;
-  /** Tells `dispose` that the running batch is over. */
+  /** Tells `dispose` that the last batch is over. */
   #onIdle: (() => void) | undefined;
 
   constructor(options: HostedInstanceOptions, started: StartedInstance) {
     this.name = options.name;
     this.#options = options;
     this.#backoff = new RestartBackoff(options.clock);
-    this.#slots = Array.from({ length: SLOT_COUNT }, () => ({
+    this.#slots = Array.from({ length: SLOT_COUNT }, (_, number) => ({
+      number,
       input: undefined,
       outputs: [],
       sizing: new SlabSizing(),
+      running: undefined,
     }));
+    this.#free = this.#slots.toReversed();
     this.#adopt(started);
   }
 
@@ -77,24 +91,30 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
   }
 
   execute(batch: Batch, onExecuted: OnExecuted): void {
+    const slot = this.#runningCount < CAPACITY ? this.#free.pop() : undefined;
+    if (slot === undefined)
+      throw new Error(this.#says(`got more than ${CAPACITY} batches at once`));
+    const running: RunningBatch = { batch, onExecuted };
+    slot.running = running;
+    this.#runningCount += 1;
     const client = this.#started?.client;
-    this.#onExecuted = onExecuted;
-    this.#slotNumber = (this.#slotNumber + 1) % SLOT_COUNT;
     try {
       if (client === undefined) throw new InferenceError("UNAVAILABLE", this.#says("is not ready"));
-      this.#write(batch, client);
-      client.ring(this.#slotNumber);
+      this.#write(slot, batch, client);
+      client.ring(slot.number);
     } catch (thrown) {
       // The contract says: called once, and not from inside `execute`.
       const error = inferenceErrorFrom(thrown);
-      setImmediate(() => this.#finish(failure(error)));
+      setImmediate(() => this.#finish(slot, running, failure(error)));
     }
   }
 
-  cancelRunning(): void {
-    const handle = this.#started?.cancelHandle;
-    if (this.#onExecuted === undefined || handle === undefined) return;
-    this.#options.cancel?.(handle);
+  cancel(batch: Batch): void {
+    const { cancel } = this.#options;
+    const { client, cancelHandle } = this.#started ?? {};
+    if (cancel === undefined || cancelHandle === undefined) return;
+    const slot = this.#slots.find(({ running }) => running?.batch === batch);
+    if (slot !== undefined) client?.cancel(slot.number, () => cancel(cancelHandle));
   }
 
   dispose(): Promise<void> {
@@ -103,15 +123,16 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
   }
 
   onRing(slotNumber: number): void {
-    if (slotNumber !== this.#slotNumber) return;
+    const slot = this.#slots[slotNumber];
+    if (slot?.running === undefined) return;
     let result: ExecutionResult;
     try {
-      result = this.#replies.read(this.#slots[slotNumber]?.outputs ?? []);
+      result = this.#replies.read(slot.outputs);
     } catch (thrown) {
       const text = `sent an unreadable reply: ${inferenceErrorFrom(thrown).message}`;
       result = failure(new InferenceError("INTERNAL", this.#says(text), { reason: "BACKEND" }));
     }
-    this.#finish(result);
+    this.#finish(slot, slot.running, result);
   }
 
   onOutputSlabs(slotNumber: number, handles: readonly SlabHandle[]): void {
@@ -131,13 +152,14 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
   }
 
   onExecutionFailed(slotNumber: number, error: InferenceError): void {
-    if (slotNumber === this.#slotNumber) this.#finish(failure(error));
+    const slot = this.#slots[slotNumber];
+    if (slot?.running !== undefined) this.#finish(slot, slot.running, failure(error));
   }
 
   onClosed(cause: InferenceError): void {
     this.#started = undefined;
     this.#dropOutputs();
-    const wasRunning = this.#onExecuted !== undefined;
+    const wasRunning = this.#runningCount > 0;
     const error = new InferenceError(
       "INTERNAL",
       this.#says(
@@ -152,43 +174,47 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
     });
     this.health?.onDownInstance(this, error, false);
     if (this.#disposal === undefined) this.#scheduleRestart();
-    this.#finish(failure(error));
+    for (const slot of this.#slots) {
+      if (slot.running !== undefined) this.#finish(slot, slot.running, failure(error));
+    }
   }
 
   #adopt(started: StartedInstance): void {
     this.#started = started;
     started.client.listener = this;
-    this.#slots.forEach(({ input }, number) => {
+    for (const { number, input } of this.#slots) {
       if (input !== undefined) started.client.announceInputSlab(number, input.handle);
-    });
+    }
     this.#backoff.started();
   }
 
-  #write(batch: Batch, client: HostClient): void {
-    const slot = this.#slots[this.#slotNumber];
-    if (slot === undefined) return;
-    slot.input ??= this.#newInput(client, slot.sizing.next(0, 1));
+  #write(slot: Slot, batch: Batch, client: HostClient): void {
+    slot.input ??= this.#newInput(slot, client, slot.sizing.next(0, 1));
     const neededBytes = writeBatchFrame(slot.input, batch, this.#options.signature);
     const wantedBytes = slot.sizing.next(slot.input.byteLength, neededBytes);
     if (wantedBytes === slot.input.byteLength) return;
     slot.input.dispose();
     slot.input = undefined;
-    slot.input = this.#newInput(client, wantedBytes);
+    slot.input = this.#newInput(slot, client, wantedBytes);
     writeBatchFrame(slot.input, batch, this.#options.signature);
   }
 
-  #newInput(client: HostClient, byteLength: number): Slab {
+  #newInput(slot: Slot, client: HostClient, byteLength: number): Slab {
     const slab = this.#options.slabs.allocate(byteLength);
-    client.announceInputSlab(this.#slotNumber, slab.handle);
+    client.announceInputSlab(slot.number, slab.handle);
     return slab;
   }
 
-  #finish(result: ExecutionResult): void {
-    const onExecuted = this.#onExecuted;
-    if (onExecuted === undefined) return;
-    this.#onExecuted = undefined;
-    onExecuted(result);
-    if (this.#onExecuted === undefined) this.#onIdle?.();
+  #finish(slot: Slot, running: RunningBatch, result: ExecutionResult): void {
+    if (slot.running !== running) return;
+    slot.running = undefined;
+    this.#runningCount -= 1;
+    try {
+      running.onExecuted(result);
+    } finally {
+      this.#free.push(slot);
+      if (this.#runningCount === 0) this.#onIdle?.();
+    }
   }
 
   #scheduleRestart(): void {
@@ -224,7 +250,7 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
   async #dispose(): Promise<void> {
     this.#cancelRestart?.();
     await this.#restarting;
-    if (this.#onExecuted !== undefined) {
+    if (this.#runningCount > 0) {
       await new Promise<void>((resolve) => {
         this.#onIdle = resolve;
       });

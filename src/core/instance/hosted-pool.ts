@@ -12,6 +12,12 @@ export interface PoolMember {
   readonly isOwner: boolean;
 }
 
+/** An instance that takes work, and how many batches it has. */
+interface Place {
+  readonly instance: ModelInstance;
+  batchCount: number;
+}
+
 /** The instances of one model version in their hosts. */
 export class HostedPool implements InstancePool, InstanceHealthListener {
   readonly instances: readonly ModelInstance[];
@@ -20,9 +26,9 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
   onLost: ((instance: ModelInstance, reason: InferenceError) => void) | undefined = undefined;
   onDown: ((reason: InferenceError) => void) | undefined = undefined;
   readonly #members: readonly PoolMember[];
-  readonly #active: ReadonlySet<ModelInstance>;
+  readonly #places: ReadonlyMap<ModelInstance, Place>;
   /** Ready and without a batch. The last one is taken first: its Worker is warm. */
-  readonly #free: ModelInstance[] = [];
+  readonly #free: Place[] = [];
   #disposal: Promise<void> | undefined;
 
   /** @param members in the order of the instance groups. */
@@ -30,13 +36,14 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
     this.#members = members;
     this.instances = members.map(({ instance }) => instance);
     this.activeInstances = members.filter((m) => !m.isPassive).map(({ instance }) => instance);
-    this.#active = new Set(this.activeInstances);
+    const places = this.activeInstances.map((instance): Place => ({ instance, batchCount: 0 }));
+    this.#places = new Map(places.map((place) => [place.instance, place]));
     for (const { instance } of members) instance.health = this;
-    this.#free.push(...this.activeInstances.toReversed());
+    this.#free.push(...places.toReversed());
   }
 
   get isHealthy(): boolean {
-    for (const instance of this.#active) if (instance.isReady) return true;
+    for (const instance of this.activeInstances) if (instance.isReady) return true;
     return false;
   }
 
@@ -45,29 +52,48 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
   }
 
   acquire(): ModelInstance | undefined {
-    return this.#free.pop();
+    const place = this.#free.pop();
+    if (place === undefined) return undefined;
+    place.batchCount = 1;
+    return place.instance;
+  }
+
+  acquireAhead(): ModelInstance | undefined {
+    let best: Place | undefined;
+    for (const place of this.#places.values()) {
+      const { instance, batchCount } = place;
+      if (batchCount === 0 || batchCount >= instance.capacity || !instance.isReady) continue;
+      if (best === undefined || batchCount < best.batchCount) best = place;
+    }
+    if (best === undefined) return undefined;
+    best.batchCount += 1;
+    return best.instance;
   }
 
   acquireInstance(instance: ModelInstance): boolean {
-    const at = this.#free.lastIndexOf(instance);
-    if (at < 0) return false;
-    this.#free.splice(at, 1);
+    const place = this.#takeFree(instance);
+    if (place === undefined) return false;
+    place.batchCount = 1;
     return true;
   }
 
   release(instance: ModelInstance): void {
-    if (instance.isReady && this.#active.has(instance)) this.#free.push(instance);
+    const place = this.#places.get(instance);
+    if (place === undefined) return;
+    place.batchCount -= 1;
+    if (place.batchCount === 0 && instance.isReady) this.#free.push(place);
   }
 
   onReady(instance: ModelInstance): void {
-    if (!this.#active.has(instance)) return;
-    this.#free.push(instance);
+    const place = this.#places.get(instance);
+    if (place === undefined) return;
+    // One that still has a batch of before its crash is free when that is given back.
+    if (place.batchCount === 0) this.#free.push(place);
     this.onFree?.();
   }
 
   onDownInstance(instance: ModelInstance, reason: InferenceError, restartFailed: boolean): void {
-    const at = this.#free.indexOf(instance);
-    if (at >= 0) this.#free.splice(at, 1);
+    this.#takeFree(instance);
     this.onLost?.(instance, reason);
     if (restartFailed && !this.isHealthy) this.onDown?.(reason);
   }
@@ -75,6 +101,11 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
   dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
     return this.#disposal;
+  }
+
+  #takeFree(instance: ModelInstance): Place | undefined {
+    const at = this.#free.findLastIndex((place) => place.instance === instance);
+    return at < 0 ? undefined : this.#free.splice(at, 1)[0];
   }
 
   async #dispose(): Promise<void> {

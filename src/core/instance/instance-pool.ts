@@ -16,11 +16,19 @@ export interface InstancePool {
   checkReady?(): Promise<boolean>;
   /** Whether {@link acquire} would give an instance. */
   readonly hasFree: boolean;
-  /** A ready instance without a running batch, which now belongs to the caller; undefined when there is none. */
+  /** A ready instance without a batch, for one batch of the caller's; undefined when there is none. */
   acquire(): ModelInstance | undefined;
+  /**
+   * A ready instance that has batches but room for another one, which then waits there for its turn; the one with the
+   * fewest. undefined when there is none.
+   */
+  acquireAhead(): ModelInstance | undefined;
   /** Takes one instance, if it is ready and without a batch. @returns whether it now belongs to the caller. */
   acquireInstance(instance: ModelInstance): boolean;
-  /** Gives back what `acquire` gave. An instance that is no longer ready comes back by itself once it is. */
+  /**
+   * A batch is over: gives back what one call of `acquire…` gave. An instance that is no longer ready comes back by
+   * itself once it is.
+   */
   release(instance: ModelInstance): void;
   /** Set by the scheduler: told when an instance became free by itself (it was restarted). */
   onFree: (() => void) | undefined;

@@ -39,18 +39,20 @@ export interface ExecutionResult {
 
 /**
  * Main-thread handle on one instance of a model, wherever that lives (Worker, child process, Python).
- * Runs one batch at a time.
+ * Runs one batch at a time; further ones may be there already, so that it need not wait for the main thread.
  */
 export interface ModelInstance {
   readonly name: string;
+  /** Batches that it can have at once, the one that runs among them; 1.. */
+  readonly capacity: number;
   /** False while starting, restarting after a crash, or disposed: the pool gives it no work. */
   readonly isReady: boolean;
   /**
-   * Copies the batch's inputs into the instance's slab (the one copy of input bytes on the request path) and starts
-   * it. Must not be called while a batch runs.
+   * Copies the batch's inputs into one of the instance's slabs (the one copy of input bytes on the request path). The
+   * batch runs after those before it. Must not be called while the instance has {@link capacity} batches.
    *
-   * @param onExecuted called exactly once on the main thread. A next `execute` may be called from inside it, before
-   *   its outputs are read: the outputs of the last batch stay intact until the one after the next starts.
+   * @param onExecuted called exactly once on the main thread, not from inside `execute`. Another `execute` may be
+   *   called from inside it, before its outputs are read: they stay intact until it returns.
    * @param answers for instances that answer request by request; see {@link ExecutionResult.isAnsweredByInstance}.
    */
   execute(
@@ -58,8 +60,11 @@ export interface ModelInstance {
     onExecuted: (result: ExecutionResult) => void,
     answers: RequestAnswers,
   ): void;
-  /** Asks a running batch to stop early; it then ends with CANCELLED. Does nothing where the runtime cannot. */
-  cancelRunning(): void;
-  /** Waits for a running batch, then frees everything. Idempotent. */
+  /**
+   * Asks a batch to stop early, or not to start; it then ends with CANCELLED. Does nothing where the runtime cannot, and
+   * for a batch that the instance does not have.
+   */
+  cancel(batch: Batch): void;
+  /** Waits for the batches that it has, then frees everything. Idempotent. */
   dispose(): Promise<void>;
 }

@@ -81,6 +81,11 @@ class ChildLink implements HostLink {
     this.#channel.send(command);
   }
 
+  /** A child cannot be reached while it runs a batch. */
+  cancel(): void {
+    return;
+  }
+
   async end(): Promise<void> {
     this.#isEnding = true;
     this.#socket?.end();

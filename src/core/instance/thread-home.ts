@@ -1,6 +1,7 @@
 import { InferenceError } from "../../base/error.ts";
 import type { SlabAllocator } from "../memory/slab.ts";
 import type { HostCommand, HostHome, HostLink, HostListener } from "./host-link.ts";
+import { MainLineEnd, newThreadLine, WAKE } from "./thread-line.ts";
 
 /** Instances in Workers of this process. */
 export class ThreadHome implements HostHome {
@@ -19,19 +20,30 @@ export class ThreadHome implements HostHome {
   }
 }
 
-/** Doorbells are messages that are plain numbers; everything else is an object. */
+/** Doorbells go over a {@link MainLineEnd}, whose wake-ups are plain numbers; every other message is an object. */
 class WorkerLink implements HostLink {
   listener: HostListener | undefined = undefined;
   readonly #worker: Worker;
+  readonly #line: MainLineEnd;
   readonly #closed: Promise<void>;
   #isEnding = false;
   #errorText = "its Worker ended";
 
   constructor(worker: Worker) {
     this.#worker = worker;
+    const buffer = newThreadLine();
+    this.#line = new MainLineEnd(buffer, {
+      wake: () => worker.postMessage(WAKE),
+      onRing: (slot) => this.listener?.onRing(slot),
+    });
+    worker.postMessage(buffer);
     worker.onmessage = ({ data }) => {
-      if (typeof data === "number") this.listener?.onRing(data);
-      else this.listener?.onReport(data);
+      if (data === WAKE) {
+        this.#line.drain();
+        return;
+      }
+      this.listener?.onReport(data);
+      this.#line.countReceived();
     };
     worker.onerror = (event) => {
       this.#errorText = event.message;
@@ -46,11 +58,16 @@ class WorkerLink implements HostLink {
   }
 
   ring(slot: number): void {
-    this.#worker.postMessage(slot);
+    this.#line.ring(slot);
   }
 
   send(command: HostCommand): void {
+    this.#line.countSent();
     this.#worker.postMessage(command);
+  }
+
+  cancel(slot: number, stop: () => void): void {
+    this.#line.cancel(slot, stop);
   }
 
   /** `terminate` does not wait for native code, so the caller has made sure that none is running. */

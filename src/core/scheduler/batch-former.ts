@@ -19,7 +19,12 @@ export interface BatchRules {
 /** Requests that leave the queue now, or how long to wait. */
 export type FormerDecision =
   /** The first `count` requests of the queue, in its order, run together now. */
-  | { readonly kind: "take"; readonly count: number }
+  | {
+      readonly kind: "take";
+      readonly count: number;
+      /** Nobody who comes later could join them. */
+      readonly isFull: boolean;
+    }
   /** Nothing leaves before this instant unless something changes. */
   | { readonly kind: "wait"; readonly untilNs: number }
   | { readonly kind: "empty" };
@@ -69,8 +74,9 @@ export function formBatch(
   if (count === 0) return EMPTY;
   const dueNs = oldestQueuedNs + rules.maxQueueDelayNs;
   const isDelayOver = rules.maxQueueDelayNs > 0 && nowNs >= dueNs;
-  if (preferredCount > 0 && !isDelayOver) return { kind: "take", count: preferredCount };
+  if (preferredCount > 0 && !isDelayOver) return { kind: "take", count: preferredCount, isFull };
   const canGrow = !isFull && rows < largestPreferred;
-  if (!canGrow || isDelayOver || rules.maxQueueDelayNs === 0) return { kind: "take", count };
+  if (!canGrow || isDelayOver || rules.maxQueueDelayNs === 0)
+    return { kind: "take", count, isFull };
   return { kind: "wait", untilNs: dueNs };
 }

@@ -18,6 +18,11 @@ export const UNLIMITED: QueuePolicy = {
   allowsTimeoutOverride: false,
 };
 
+/** Whether a request under this policy can neither be refused nor expire. */
+export function isUnlimited(policy: QueuePolicy): boolean {
+  return policy.maxQueueSize === 0 && policy.defaultTimeoutNs === 0;
+}
+
 const NS_PER_MICROSECOND = 1000;
 
 /**

@@ -8,7 +8,7 @@ import { requestPrefix } from "../request/request-prefix.ts";
 import { type BatchRules, formBatch } from "./batch-former.ts";
 import { BatchDelivery, cancelledError } from "./deliver-batch.ts";
 import { type PendingEntry, PendingQueue } from "./pending-queue.ts";
-import { deadlineNs, type QueuePolicy } from "./queue-policy.ts";
+import { deadlineNs, isUnlimited, type QueuePolicy } from "./queue-policy.ts";
 import { OrderedAnswers, ResponseOrder } from "./response-order.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
@@ -26,6 +26,12 @@ export interface QueueRules {
   /** An idle instance takes what is there instead of waiting for the delay. */
   readonly isWorkConserving: boolean;
 }
+
+/**
+ * Batches that take longer than this are not given to busy instances: what a wake-up costs no longer matters then,
+ * but that a batch waits behind a long one while another instance may become idle does.
+ */
+const LONGEST_AHEAD_NS = 1_000_000;
 
 /** A batch on an instance. */
 interface RunningBatch {
@@ -51,6 +57,10 @@ export class QueuedScheduler implements Scheduler {
   readonly #order: ResponseOrder | undefined;
   /** Where instances that answer by themselves leave their answers. */
   readonly #answers: RequestAnswers;
+  /** Whether batches may wait at busy instances; not where they could still change or expire in the queue. */
+  readonly #mayRunAhead: boolean;
+  /** What the last batch took in its host. */
+  #lastComputeNs = Number.POSITIVE_INFINITY;
   /** Where each queued request is, for its cancellation. */
   readonly #entries = new Map<InferenceRequest, PendingEntry>();
   readonly #running = new Map<InferenceRequest, RunningBatch>();
@@ -75,6 +85,8 @@ export class QueuedScheduler implements Scheduler {
     this.#order = rules.preservesOrdering ? new ResponseOrder() : undefined;
     this.#answers =
       this.#order === undefined ? this.#delivery : new OrderedAnswers(this.#order, this.#delivery);
+    this.#mayRunAhead =
+      !rules.preservesOrdering && rules.policies.length === 1 && rules.policies.every(isUnlimited);
     options.pool.onFree = () => this.#dispatch();
     options.pool.onDown = (reason) => this.#failQueued(reason);
   }
@@ -113,7 +125,7 @@ export class QueuedScheduler implements Scheduler {
     request.onCancel = this.#cancelQueued;
     this.#inflightCount += 1;
     this.#wakeAt(entry.deadlineNs);
-    if (!this.#isDispatchScheduled && this.#options.pool.hasFree) {
+    if (!this.#isDispatchScheduled && (this.#options.pool.hasFree || this.#isRunningAhead)) {
       this.#isDispatchScheduled = true;
       setImmediate(this.#dispatchSoon);
     }
@@ -153,18 +165,26 @@ export class QueuedScheduler implements Scheduler {
     );
   }
 
-  /** Hands out batches as long as there are some and instances are free, then sets the timer for what is left. */
+  /** Whether a batch that is full need not wait until an instance is idle. */
+  get #isRunningAhead(): boolean {
+    return this.#mayRunAhead && this.#lastComputeNs <= LONGEST_AHEAD_NS;
+  }
+
+  /**
+   * Hands out batches as long as there are some and instances are free, then sets the timer for what is left. An idle
+   * instance takes what is there; a busy one gets only what no further request could join.
+   */
   #dispatch(): void {
     const nowNs = this.#options.clock.nowNs();
     this.#expire(nowNs);
     const { pool } = this.#options;
     let wakeNs = this.#queue.nextToExpire()?.deadlineNs ?? Number.POSITIVE_INFINITY;
-    while (this.#queue.count > 0 && pool.hasFree) {
+    while (this.#queue.count > 0 && (pool.hasFree || this.#isRunningAhead)) {
       const rules = this.#rulesNow();
       const decision = formBatch(rules, this.#queue, this.#queue.oldestQueuedNs(), nowNs);
-      if (decision.kind === "wait") wakeNs = Math.min(wakeNs, decision.untilNs);
+      if (decision.kind === "wait" && pool.hasFree) wakeNs = Math.min(wakeNs, decision.untilNs);
       if (decision.kind !== "take") break;
-      const instance = pool.acquire();
+      const instance = pool.acquire() ?? (decision.isFull ? pool.acquireAhead() : undefined);
       if (instance === undefined) break;
       this.#start(instance, this.#take(decision.count), nowNs);
     }
@@ -213,6 +233,7 @@ export class QueuedScheduler implements Scheduler {
 
   #onExecuted(running: RunningBatch, result: ExecutionResult): void {
     this.#options.pool.release(running.instance);
+    this.#lastComputeNs = result.computeInputNs + result.computeInferNs + result.computeOutputNs;
     // An instance may go on answering by itself; cancelling the next batch must not be taken for this one.
     for (const request of running.batch.requests) this.#running.delete(request);
     // The next batch starts before this one's answers are written: the instance works meanwhile.
@@ -266,7 +287,7 @@ export class QueuedScheduler implements Scheduler {
     const running = this.#running.get(request);
     if (running === undefined) return;
     running.wantedCount -= 1;
-    if (running.wantedCount === 0) running.instance.cancelRunning();
+    if (running.wantedCount === 0) running.instance.cancel(running.batch);
   }
 
   /**

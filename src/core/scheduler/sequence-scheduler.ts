@@ -324,7 +324,7 @@ export class SequenceScheduler implements Scheduler {
     this.#end(sequence, cancelledError());
     if (!isRunning || lane?.running === undefined) return;
     lane.running.wantedCount -= 1;
-    if (lane.running.wantedCount === 0) lane.instance.cancelRunning();
+    if (lane.running.wantedCount === 0) lane.instance.cancel(lane.running.batch);
   }
 
   #onFree(): void {

@@ -58,6 +58,7 @@ const RESCHEDULED = "again";
 /** The main thread's handle on an instance of a Python model. Answers request by request. */
 export class PythonInstance implements SupervisedInstance, PythonSessionListener {
   readonly name: string;
+  readonly capacity = 1;
   health: InstanceHealthListener | undefined = undefined;
   readonly #options: PythonInstanceOptions;
   readonly #active = new Map<number, ActiveRequest>();
@@ -107,7 +108,7 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
   }
 
   /** Python models see cancellations request by request. */
-  cancelRunning(): void {
+  cancel(): void {
     return;
   }
 

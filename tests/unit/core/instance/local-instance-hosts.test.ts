@@ -8,6 +8,7 @@ import type {
   ExecutionResult,
   ModelInstance,
 } from "../../../../src/core/instance/model-instance.ts";
+import type { Batch } from "../../../../src/core/request/batch.ts";
 import {
   type IdentityFields,
   identityConfig,
@@ -68,9 +69,13 @@ class Setup {
   }
 
   run(instance: ModelInstance, ...values: number[]): Promise<ExecutionResult> {
+    return this.runBatch(instance, this.batch(...values));
+  }
+
+  runBatch(instance: ModelInstance, batch: Batch): Promise<ExecutionResult> {
     return new Promise((resolve) =>
       instance.execute(
-        this.batch(...values),
+        batch,
         (result) => {
           const outputs = result.outputs.map((one) => ({ ...one, bytes: one.bytes.slice() }));
           resolve({ ...result, outputs });
@@ -219,14 +224,94 @@ describe("batches", () => {
     const setup = new Setup({ cancelHandle: 4711 });
     const pool = await setup.pool();
     const instance = taken(pool);
-    instance.cancelRunning();
+    const batch = setup.batch(1);
+    instance.cancel(batch);
     expect(setup.cancelled).toEqual([]);
-    const running = setup.run(instance, 1);
-    instance.cancelRunning();
+    const running = setup.runBatch(instance, batch);
+    instance.cancel(batch);
     expect(setup.cancelled).toEqual([4711]);
     await running;
-    instance.cancelRunning();
+    instance.cancel(batch);
     expect(setup.cancelled).toEqual([4711]);
+    await pool.dispose();
+  });
+
+  test("several batches are there at once, run one after the other, and keep their outputs apart", async () => {
+    let overlapCount = 0;
+    let runningCount = 0;
+    const setup = new Setup({
+      execute: async (batch: ExecutionBatch) => {
+        runningCount += 1;
+        overlapCount = Math.max(overlapCount, runningCount);
+        await settle();
+        const values = new Float32Array(batch.inputs[0]?.bytes.slice().buffer ?? new ArrayBuffer());
+        const { bytes } = batch.allocateOutput(0, "FP32", [1, values.length], values.byteLength);
+        bytes.set(new Uint8Array(values.buffer));
+        runningCount -= 1;
+      },
+    });
+    const pool = await setup.pool();
+    const instance = taken(pool);
+    const answered: unknown[] = [];
+    const results = Array.from({ length: instance.capacity }, (_, i) =>
+      setup.run(instance, i).then((result) => {
+        answered.push(i);
+        return fp32Values(result.outputs[0]?.bytes);
+      }),
+    );
+    expect(() => instance.execute(setup.batch(1), () => undefined, NO_ANSWERS)).toThrow(
+      "more than 4 batches at once",
+    );
+    expect(await Promise.all(results)).toEqual([[0], [1], [2], [3]]);
+    expect([answered, overlapCount]).toEqual([[0, 1, 2, 3], 1]);
+    await pool.dispose();
+  });
+
+  test("outputs stay intact while a full instance gets the next batch from inside the answer", async () => {
+    const setup = new Setup();
+    const pool = await setup.pool();
+    const instance = taken(pool);
+    const seen: number[] = [];
+    let nextValue = 0;
+    await new Promise<void>((resolve) => {
+      const submit = (): void => {
+        if (nextValue === 40) return;
+        const value = nextValue++;
+        instance.execute(
+          setup.batch(value),
+          (result) => {
+            submit();
+            seen.push(fp32Values(result.outputs[0]?.bytes)[0] ?? -1);
+            if (seen.length === 40) resolve();
+          },
+          NO_ANSWERS,
+        );
+      };
+      for (let i = 0; i < instance.capacity; i++) submit();
+    });
+    expect(seen).toEqual(Array.from({ length: 40 }, (_, i) => i));
+    await pool.dispose();
+  });
+
+  test("a pool gives batches ahead to the busy instance with the fewest, up to its capacity", async () => {
+    const setup = new Setup({}, { groups: [{ name: "g", count: 2 }] });
+    const pool = await setup.pool();
+    expect(pool.acquireAhead()).toBeUndefined();
+    const [first, second] = [taken(pool), taken(pool)];
+    pool.release(second);
+    expect([pool.acquireAhead(), pool.acquireAhead()]).toEqual([first, first]);
+    expect(taken(pool)).toBe(second);
+    expect([pool.acquireAhead(), pool.acquireAhead(), pool.acquireAhead()]).toEqual([
+      second,
+      second,
+      first,
+    ]);
+    expect([pool.acquireAhead(), pool.acquireAhead()]).toEqual([second, undefined]);
+    for (let i = 0; i < 3; i++) pool.release(first);
+    expect(pool.hasFree).toBe(false);
+    pool.release(first);
+    expect(pool.hasFree).toBe(true);
+    for (let i = 0; i < 4; i++) pool.release(second);
     await pool.dispose();
   });
 
@@ -268,6 +353,25 @@ describe("crashes", () => {
     expect(events).toEqual(["free"]);
     expect([instance.isReady, pool.isHealthy, pool.hasFree]).toEqual([true, true, true]);
     expect(setup.home.links.length).toBe(2);
+    await pool.dispose();
+  });
+
+  test("all batches that a crashed host had fail, and no place is lost", async () => {
+    const setup = new Setup({ execute: () => new Promise<void>(() => undefined) });
+    const pool = await setup.pool();
+    const instance = taken(pool);
+    pool.acquireAhead();
+    const running = [setup.run(instance, 1), setup.run(instance, 2)];
+    await settle();
+    setup.home.links[0]?.crash("it was killed");
+    const codes = (await Promise.all(running)).map(({ error }) => error?.code);
+    expect(codes).toEqual(["INTERNAL", "INTERNAL"]);
+    pool.release(instance);
+    setup.clock.advance(SECOND_NS);
+    await settle();
+    expect([instance.isReady, pool.hasFree]).toEqual([true, false]);
+    pool.release(instance);
+    expect(pool.hasFree).toBe(true);
     await pool.dispose();
   });
 

@@ -92,6 +92,78 @@ describe("forming batches", () => {
   });
 });
 
+describe("batches ahead for busy instances", () => {
+  /** Has run one short batch, so that the scheduler knows how long they take. */
+  async function warm(
+    fields: ConstructorParameters<typeof SchedulerSetup>[0],
+  ): Promise<SchedulerSetup> {
+    const setup = new SchedulerSetup({ capacity: 3, ...fields });
+    setup.enqueue(1);
+    await turn();
+    setup.clock.advance(MS);
+    setup.pool.busy[0]?.finish({ ...EMPTY_RESULT, computeInferNs: 20_000 });
+    return setup;
+  }
+
+  const counts = (setup: SchedulerSetup) => setup.pool.instances.map(({ runs }) => runs.length);
+
+  test("an instance gets single requests up to its capacity, idle instances first", async () => {
+    const setup = await warm({ instanceCount: 2 });
+    setup.enqueue(3);
+    await turn();
+    expect(counts(setup).toSorted()).toEqual([1, 2]);
+    setup.enqueue(5);
+    await turn();
+    expect([counts(setup), setup.scheduler.pendingCount]).toEqual([[3, 3], 2]);
+  });
+
+  test("nothing goes ahead before a batch has run, nor where batches take long", async () => {
+    const cold = new SchedulerSetup({ capacity: 3 });
+    cold.enqueue(3);
+    await turn();
+    expect(counts(cold)).toEqual([1]);
+    cold.pool.busy[0]?.finish({ ...EMPTY_RESULT, computeInferNs: 5 * MS });
+    await turn();
+    expect(counts(cold)).toEqual([1]);
+  });
+
+  test("a batch that could still grow waits for an idle instance, a full one does not", async () => {
+    const setup = await warm({ maxBatchSize: 4, batching: { preferredBatchSize: [4] } });
+    setup.enqueue(1);
+    await turn();
+    setup.enqueue(3);
+    await turn();
+    expect(counts(setup)).toEqual([1]);
+    setup.enqueue(2);
+    await turn();
+    expect([counts(setup), setup.scheduler.pendingCount]).toEqual([[2], 1]);
+  });
+
+  test.each([
+    ["a queue limit", { defaultQueuePolicy: { maxQueueSize: 100 } }],
+    ["a timeout", { defaultQueuePolicy: { defaultTimeoutMicroseconds: 1_000_000n } }],
+    ["priority levels", { priorityLevels: 2n, defaultPriorityLevel: 1n }],
+    ["preserved order", { preserveOrdering: true }],
+  ])("nothing goes ahead with %s", async (_, batching) => {
+    const setup = await warm({ maxBatchSize: 1, batching });
+    setup.enqueue(3);
+    await turn();
+    expect(counts(setup)).toEqual([1]);
+  });
+
+  test("the batch of a cancelled request is told to its instance, wherever it is", async () => {
+    const setup = await warm({});
+    const requests = setup.enqueue(3);
+    await turn();
+    const [instance] = setup.pool.instances;
+    const second = instance?.runs[1]?.batch;
+    requests[1]?.request.cancel();
+    expect(instance?.cancelled).toEqual(second === undefined ? [] : [second]);
+    for (let i = 0; i < 3; i++) instance?.finish();
+    expect(requests.map(({ sink }) => sink.endCount)).toEqual([1, 1, 1]);
+  });
+});
+
 describe("queue policy", () => {
   const one = { preferredBatchSize: [1], defaultQueuePolicy: { maxQueueSize: 1 } };
 
@@ -269,9 +341,9 @@ describe("cancellation and stopping", () => {
     const [a, b] = setup.enqueue(2);
     await turn();
     a?.request.cancel();
-    expect(setup.pool.instances[0]?.wasCancelled).toBe(false);
+    expect(setup.pool.instances[0]?.cancelled).toHaveLength(0);
     b?.request.cancel();
-    expect(setup.pool.instances[0]?.wasCancelled).toBe(true);
+    expect(setup.pool.instances[0]?.cancelled).toHaveLength(1);
     setup.pool.instances[0]?.finish();
     expect(a?.sink.errors[0]?.code).toBe("CANCELLED");
     expect(setup.scheduler.inflightCount).toBe(0);
