@@ -13,11 +13,14 @@ import { modelConfigFromMessage } from "../config/model-config-from.ts";
 import { validateTensors } from "../config/validate-tensors.ts";
 import type { InstanceHome, InstanceHosts, OpenedModel } from "../instance/instance-hosts.ts";
 import { chooseScheduler } from "../scheduler/choose-scheduler.ts";
+import type { SchedulerOptions } from "../scheduler/scheduler-options.ts";
 import { ModelCounters } from "../statistics/model-counters.ts";
 import { classify } from "./classification.ts";
 import { LoadedModel } from "./loaded-model.ts";
 import type { ModelSource } from "./model-source.ts";
 import { harmlessWarning, refuseUnserved } from "./refuse-unserved.ts";
+import { warmUp } from "./warm-up.ts";
+import { readWarmUpSamples } from "./warm-up-samples.ts";
 
 /** What every load of a server needs. */
 export interface LoadModelContext {
@@ -82,7 +85,7 @@ export async function loadModel(
   const pool = await opened.createPool(config, executionSignature);
   resources.defer(() => pool.dispose());
   const statistics = new ModelCounters();
-  const scheduler = chooseScheduler({
+  const schedulerOptions: SchedulerOptions = {
     config,
     signature: executionSignature,
     versionText: String(version),
@@ -92,7 +95,10 @@ export async function loadModel(
     logger: context.logger,
     classify: (output, classCount, { labels }, hasBatchDimension) =>
       classify(output, { classCount, labels, hasBatchDimension }),
-  });
+  };
+  const samples = await readWarmUpSamples(config, executionSignature, source.modelDirectory);
+  await warmUp(samples, schedulerOptions);
+  const scheduler = chooseScheduler(schedulerOptions);
   resources.defer(() => scheduler.stop());
   return new LoadedModel({
     version,

@@ -20,8 +20,6 @@ const UNSERVED_FEATURES: readonly UnservedFeature[] = [
 
 /** Features whose absence costs time but changes no answer. */
 const HARMLESS_FEATURES: readonly UnservedFeature[] = [
-  // A sample of batch size 0 is skipped by Triton too.
-  ["model_warmup", (m) => m.modelWarmup.some((sample) => sample.batchSize > 0)],
   ["response_cache", (m) => m.responseCache?.enable === true],
 ];
 
