@@ -60,7 +60,12 @@ export class TestBatch implements ExecutionBatch {
     this.inputs = inputs.map((input) => {
       const bytes = aligned(input.bytes.byteLength);
       bytes.set(input.bytes);
-      return { ...input, bytes, address: addressInside(bytes) };
+      return {
+        ...input,
+        bytes,
+        byteLength: bytes.byteLength,
+        address: addressInside(bytes),
+      };
     });
   }
 

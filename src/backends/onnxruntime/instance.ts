@@ -143,7 +143,7 @@ export class OnnxInstance implements BackendInstance {
     }
     return this.#values.get({
       address: input.address,
-      byteLength: input.bytes.byteLength,
+      byteLength: input.byteLength,
       elementType: elementTypeOf(input.datatype),
       shape,
     });

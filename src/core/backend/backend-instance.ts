@@ -12,6 +12,8 @@ export interface BatchInputTensor {
   readonly shape: Shape;
   /** View into the input slab; 64-byte aligned in memory. Valid until `execute` is over. */
   readonly bytes: Uint8Array;
+  /** Of `bytes`, which costs a view where only its length is asked for. */
+  readonly byteLength: number;
   /** Address of `bytes` in this process. */
   readonly address: number;
 }

@@ -11,14 +11,15 @@ import type { Batch, BatchExtras } from "../request/batch.ts";
  *   word 2      rows, all requests together
  *   word 3      inputs
  *   word 4      wanted outputs
- *   words 5-7   0; kept for what later kinds of hosts need of each request (ids, parameters, …)
+ *   word 5      words of the frame
+ *   words 6-7   0; kept for what later kinds of hosts need of each request (ids, parameters, …)
  *   then        rows of each request
  *   then        wanted outputs, as indexes into `ExecutionSignature.outputs`, ascending
  *   then        for each input: index, datatype code, offset in bytes, length in bytes, rank, dims
  */
 
 /** Version of the layout above; a host refuses another one. */
-export const BATCH_FRAME_VERSION = 1;
+export const BATCH_FRAME_VERSION = 2;
 
 const NO_EXTRA_INPUTS: BatchExtras["inputs"] = [];
 
@@ -82,7 +83,8 @@ export function writeBatchFrame(slab: Slab, batch: Batch, signature: BatchFrameS
   words[2] = batch.rowCount;
   words[3] = inputCount;
   words[4] = wantedOutputs.length;
-  words[5] = words[6] = words[7] = 0;
+  words[5] = headWords;
+  words[6] = words[7] = 0;
   let at = HEAD_WORDS;
   for (const request of requests) words[at++] = request.validated?.batchSize ?? 0;
   for (const output of wantedOutputs) words[at++] = output;
@@ -226,6 +228,11 @@ export function readBatchFrame(words: Float64Array): BatchFrame {
     at += INPUT_WORDS + rank;
   }
   return { rowCount: wordAt(words, 2), requestRows, wantedOutputs, inputs };
+}
+
+/** Words of the frame at the head of a slab, which was written by {@link writeBatchFrame}. */
+export function frameWordCount(words: Float64Array): number {
+  return wordAt(words, 5);
 }
 
 /** One word of a frame. */

@@ -7,11 +7,13 @@ import type {
   ExecutionBatch,
   OutputBuffer,
 } from "../backend/backend-instance.ts";
-import type { Slab } from "../memory/slab.ts";
 import type { Parameters } from "../request/request-signature.ts";
-import { type BatchFrame, type FrameTensor, readBatchFrame } from "./batch-frame.ts";
-import type { OutputArea } from "./output-area.ts";
+import type { OutputArea, OutputRoom } from "./output-area.ts";
 import { ALL_REQUESTS, type Reply, type ReplyOutput } from "./reply-frame.ts";
+import type { PlacedFrame } from "./slot-frame.ts";
+
+const NO_ERRORS: ReadonlyMap<number, InferenceError> = new Map();
+const NO_PARAMETERS: ReadonlyMap<number, Parameters> = new Map();
 
 /** One batch in its host: what the backend sees of it, and what the reply is made of. */
 export class HostBatch implements ExecutionBatch, Reply {
@@ -19,24 +21,27 @@ export class HostBatch implements ExecutionBatch, Reply {
   readonly requestRows: readonly number[];
   readonly inputs: readonly BatchInputTensor[];
   readonly wantedOutputs: readonly number[];
-  readonly errors = new Map<number, InferenceError>();
-  readonly parameters = new Map<number, Parameters>();
+  /** In the order of the model's outputs. */
+  readonly outputs: ReplyOutput[] = [];
+  errors: ReadonlyMap<number, InferenceError> = NO_ERRORS;
+  parameters: ReadonlyMap<number, Parameters> = NO_PARAMETERS;
 
+  /** Most batches have none. */
+  #ownErrors: Map<number, InferenceError> | undefined;
+  #ownParameters: Map<number, Parameters> | undefined;
   readonly #area: OutputArea;
   readonly #clock: Pick<Clock, "nowNs">;
   readonly #startNs: number;
   #inferStartNs: number;
   #inferEndNs: number | undefined;
   #endNs: number;
-  readonly #outputs = new Map<number, ReplyOutput>();
 
-  /** @param input holds the frame. @param startNs when the doorbell was heard. @throws Error for a bad frame. */
-  constructor(input: Slab, area: OutputArea, clock: Pick<Clock, "nowNs">, startNs: number) {
-    const frame: BatchFrame = readBatchFrame(input.words);
+  /** @param startNs when the doorbell was heard. */
+  constructor(frame: PlacedFrame, area: OutputArea, clock: Pick<Clock, "nowNs">, startNs: number) {
     this.rowCount = frame.rowCount;
     this.requestRows = frame.requestRows;
     this.wantedOutputs = frame.wantedOutputs;
-    this.inputs = frame.inputs.map((tensor) => new SlabInput(input, tensor));
+    this.inputs = frame.inputs;
     this.#area = area;
     this.#clock = clock;
     this.#startNs = startNs;
@@ -50,28 +55,29 @@ export class HostBatch implements ExecutionBatch, Reply {
     shape: Shape,
     byteLength: number,
   ): OutputBuffer {
-    const { slabIndex, offsetBytes, slab } = this.#area.allocate(byteLength);
-    this.#outputs.set(index, { index, datatype, shape, slabIndex, offsetBytes, byteLength });
-    return {
-      bytes: new Uint8Array(slab.bytes.buffer, offsetBytes, byteLength),
-      address: slab.address + offsetBytes,
-    };
+    const room = this.#area.allocate(byteLength);
+    const { slabIndex, offsetBytes } = room;
+    this.#put({ index, datatype, shape, slabIndex, offsetBytes, byteLength });
+    return new OutputRoomBuffer(room, byteLength);
   }
 
   failRequest(requestIndex: number, error: InferenceError): void {
-    this.errors.set(requestIndex, executionFailure(error));
+    this.#ownErrors ??= new Map();
+    this.#ownErrors.set(requestIndex, executionFailure(error));
+    this.errors = this.#ownErrors;
   }
 
   /** The whole batch is lost: what the backend had put out does not count. */
   failBatch(error: InferenceError): void {
-    this.errors.clear();
-    this.errors.set(ALL_REQUESTS, executionFailure(error));
-    this.parameters.clear();
-    this.#outputs.clear();
+    this.errors = new Map([[ALL_REQUESTS, executionFailure(error)]]);
+    this.parameters = NO_PARAMETERS;
+    this.outputs.length = 0;
   }
 
   setResponseParameters(parameters: Parameters, requestIndex: number = ALL_REQUESTS): void {
-    this.parameters.set(requestIndex, parameters);
+    this.#ownParameters ??= new Map();
+    this.#ownParameters.set(requestIndex, parameters);
+    this.parameters = this.#ownParameters;
   }
 
   markInferStart(): void {
@@ -87,16 +93,6 @@ export class HostBatch implements ExecutionBatch, Reply {
     this.#endNs = this.#clock.nowNs();
   }
 
-  /** In the order of the model's outputs. */
-  get outputs(): Iterable<ReplyOutput> {
-    if (this.#outputs.size < 2) return this.#outputs.values();
-    return [...this.#outputs.values()].sort((a, b) => a.index - b.index);
-  }
-
-  get outputCount(): number {
-    return this.#outputs.size;
-  }
-
   get computeInputNs(): number {
     return this.#inferStartNs - this.#startNs;
   }
@@ -108,6 +104,14 @@ export class HostBatch implements ExecutionBatch, Reply {
   get computeOutputNs(): number {
     return this.#endNs - (this.#inferEndNs ?? this.#endNs);
   }
+
+  /** Backends mostly give their outputs in order; the place is then the last one. */
+  #put(output: ReplyOutput): void {
+    const { outputs } = this;
+    let at = outputs.length;
+    while (at > 0 && (outputs[at - 1]?.index ?? -1) >= output.index) at -= 1;
+    outputs.splice(at, outputs[at]?.index === output.index ? 1 : 0, output);
+  }
 }
 
 /** What a backend threw, under the label that failed executions have in the metrics. */
@@ -117,31 +121,20 @@ export function executionFailure({ code, message }: InferenceError): InferenceEr
   });
 }
 
-/** An input whose view is made only when a backend asks for it; many need but the address. */
-class SlabInput implements BatchInputTensor {
-  readonly index: number;
-  readonly datatype: Datatype;
-  readonly shape: Shape;
+/** Room for an output; its view is made only when a backend asks for it. */
+class OutputRoomBuffer implements OutputBuffer {
   readonly address: number;
-  readonly #slab: Slab;
-  readonly #tensor: FrameTensor;
-  #bytes: Uint8Array | undefined;
+  readonly #room: OutputRoom;
+  readonly #byteLength: number;
 
-  constructor(slab: Slab, tensor: FrameTensor) {
-    this.index = tensor.index;
-    this.datatype = tensor.datatype;
-    this.shape = tensor.shape;
-    this.address = slab.address + tensor.offsetBytes;
-    this.#slab = slab;
-    this.#tensor = tensor;
+  constructor(room: OutputRoom, byteLength: number) {
+    this.address = room.slab.address + room.offsetBytes;
+    this.#room = room;
+    this.#byteLength = byteLength;
   }
 
   get bytes(): Uint8Array {
-    this.#bytes ??= new Uint8Array(
-      this.#slab.bytes.buffer,
-      this.#tensor.offsetBytes,
-      this.#tensor.byteLength,
-    );
-    return this.#bytes;
+    const { slab, offsetBytes } = this.#room;
+    return new Uint8Array(slab.bytes.buffer, offsetBytes, this.#byteLength);
   }
 }

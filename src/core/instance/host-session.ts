@@ -4,12 +4,13 @@ import type { LogFields, Logger } from "../../base/log.ts";
 import type { Backend } from "../backend/backend.ts";
 import type { BackendInstance } from "../backend/backend-instance.ts";
 import type { BackendModel } from "../backend/backend-model.ts";
-import type { Slab, SlabAllocator, SlabHandle } from "../memory/slab.ts";
+import type { SlabAllocator, SlabHandle } from "../memory/slab.ts";
 import { errorNoteFrom } from "./error-note.ts";
 import { executionFailure, HostBatch } from "./host-batch.ts";
 import type { HostCommand, HostPort } from "./host-link.ts";
 import { OutputArea } from "./output-area.ts";
 import { ReplyFrameWriter } from "./reply-frame.ts";
+import { SlotFrame } from "./slot-frame.ts";
 
 /** What a {@link HostSession} needs of its surroundings. */
 export interface HostSessionOptions {
@@ -26,7 +27,7 @@ export interface HostSessionOptions {
 
 /** One of the places in which a batch goes in and comes out. */
 interface Slot {
-  input: Slab | undefined;
+  input: SlotFrame | undefined;
   readonly area: OutputArea;
 }
 
@@ -109,7 +110,7 @@ export class HostSession {
       const startNs = this.#options.clock.nowNs();
       if (slot.input === undefined) throw new Error("the doorbell rang before an input slab came");
       slot.area.reset();
-      batch = new HostBatch(slot.input, slot.area, this.#options.clock, startNs);
+      batch = new HostBatch(slot.input.read(), slot.area, this.#options.clock, startNs);
       const instance = this.#instance;
       if (instance === undefined) throw new Error("the doorbell rang before an instance was made");
       if (!this.#port.enter(slotNumber)) {
@@ -164,7 +165,7 @@ export class HostSession {
     if (slot === undefined) return;
     slot.input?.dispose();
     slot.input = undefined;
-    slot.input = this.#options.slabs.attach(handle);
+    slot.input = new SlotFrame(this.#options.slabs.attach(handle));
   }
 
   async #finishLater(

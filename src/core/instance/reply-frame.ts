@@ -62,8 +62,7 @@ export interface ReplyOutput {
 
 /** What a host answers to one batch. */
 export interface Reply {
-  readonly outputs: Iterable<ReplyOutput>;
-  readonly outputCount: number;
+  readonly outputs: readonly ReplyOutput[];
   /** By request; {@link ALL_REQUESTS} when the whole batch failed. */
   readonly errors: ReadonlyMap<number, InferenceError>;
   /** By request; {@link ALL_REQUESTS} for all that have none of their own. */
@@ -81,79 +80,100 @@ export class ReplyFrameWriter {
 
   /** Writes the frame behind the tensors and publishes the area. @throws Error when there is no memory for it. */
   write(area: OutputArea, reply: Reply): void {
-    const texts: Uint8Array[] = [];
-    for (const error of reply.errors.values()) texts.push(encoder.encode(error.message));
-    for (const parameters of reply.parameters.values()) {
-      texts.push(this.#parameterWriter.encode(parameters));
-    }
-    const wordCount = this.#wordCount(reply);
-    const textBytes = texts.reduce((sum, text) => sum + text.length, 0);
+    const texts = this.#textsOf(reply);
+    const wordCount = wordCountOf(reply);
+    let textBytes = 0;
+    for (const text of texts) textBytes += text.length;
     const room = area.allocate(wordCount * 8 + textBytes);
-    this.#writeWords(room.slab.words.subarray(room.offsetBytes / 8), reply, wordCount, texts);
+    const { words, bytes } = room.slab;
+    const start = room.offsetBytes / 8;
+    writeHead(words, start, reply, wordCount);
+    const at = writeOutputs(words, start + HEAD_WORDS, reply);
+    if (texts.length > 0) writeTextPlaces(words, at, reply, texts);
     let textOffset = room.offsetBytes + wordCount * 8;
     for (const text of texts) {
-      room.slab.bytes.set(text, textOffset);
+      bytes.set(text, textOffset);
       textOffset += text.length;
     }
     area.publish(room);
   }
 
-  #wordCount(reply: Reply): number {
-    let count =
-      HEAD_WORDS + reply.errors.size * ERROR_WORDS + reply.parameters.size * PARAMETER_WORDS;
-    for (const output of reply.outputs) count += OUTPUT_WORDS + output.shape.length;
-    return count;
-  }
-
-  #writeWords(
-    words: Float64Array,
-    reply: Reply,
-    wordCount: number,
-    texts: readonly Uint8Array[],
-  ): void {
-    words[0] = REPLY_FRAME_VERSION;
-    words[1] = reply.errors.has(ALL_REQUESTS) ? 1 : 0;
-    words[2] = reply.outputCount;
-    words[3] = reply.errors.size;
-    words[4] = reply.parameters.size;
-    words[5] = reply.computeInputNs;
-    words[6] = reply.computeInferNs;
-    words[7] = reply.computeOutputNs;
-    words[8] = wordCount * 8;
-    words[9] = 0;
-    let at = HEAD_WORDS;
-    for (const output of reply.outputs) {
-      words[at] = ALL_REQUESTS;
-      words[at + 1] = output.index;
-      words[at + 2] = DATATYPES[output.datatype].code;
-      words[at + 3] = output.slabIndex;
-      words[at + 4] = output.offsetBytes;
-      words[at + 5] = output.byteLength;
-      words[at + 6] = output.shape.length;
-      at += OUTPUT_WORDS;
-      for (const dim of output.shape) words[at++] = dim;
-    }
-    let textOffset = 0;
-    let textIndex = 0;
-    const nextText = (): void => {
-      const byteLength = texts[textIndex++]?.length ?? 0;
-      words[at++] = textOffset;
-      words[at++] = byteLength;
-      textOffset += byteLength;
-    };
-    for (const [request, error] of reply.errors) {
-      words[at++] = request;
-      words[at++] = CODES.indexOf(error.code);
-      words[at++] = REASONS.indexOf(error.reason);
-      nextText();
-    }
-    for (const request of reply.parameters.keys()) {
-      words[at++] = request;
-      nextText();
-    }
+  #textsOf({ errors, parameters }: Reply): readonly Uint8Array[] {
+    if (errors.size === 0 && parameters.size === 0) return NO_TEXTS;
+    const texts: Uint8Array[] = [];
+    for (const error of errors.values()) texts.push(encoder.encode(error.message));
+    for (const one of parameters.values()) texts.push(this.#parameterWriter.encode(one));
+    return texts;
   }
 }
 
+const NO_TEXTS: readonly Uint8Array[] = [];
+
+function wordCountOf({ outputs, errors, parameters }: Reply): number {
+  let count = HEAD_WORDS + errors.size * ERROR_WORDS + parameters.size * PARAMETER_WORDS;
+  for (const output of outputs) count += OUTPUT_WORDS + output.shape.length;
+  return count;
+}
+
+function writeHead(words: Float64Array, start: number, reply: Reply, wordCount: number): void {
+  words[start] = REPLY_FRAME_VERSION;
+  words[start + 1] = reply.errors.has(ALL_REQUESTS) ? 1 : 0;
+  words[start + 2] = reply.outputs.length;
+  words[start + 3] = reply.errors.size;
+  words[start + 4] = reply.parameters.size;
+  words[start + 5] = reply.computeInputNs;
+  words[start + 6] = reply.computeInferNs;
+  words[start + 7] = reply.computeOutputNs;
+  words[start + 8] = wordCount * 8;
+  words[start + 9] = 0;
+}
+
+/** @returns the next free word. */
+function writeOutputs(words: Float64Array, start: number, { outputs }: Reply): number {
+  let at = start;
+  for (const output of outputs) {
+    words[at] = ALL_REQUESTS;
+    words[at + 1] = output.index;
+    words[at + 2] = DATATYPES[output.datatype].code;
+    words[at + 3] = output.slabIndex;
+    words[at + 4] = output.offsetBytes;
+    words[at + 5] = output.byteLength;
+    words[at + 6] = output.shape.length;
+    at += OUTPUT_WORDS;
+    for (const dim of output.shape) words[at++] = dim;
+  }
+  return at;
+}
+
+/** Errors and parameters: whose they are, and where their texts lie behind the words. */
+function writeTextPlaces(
+  words: Float64Array,
+  start: number,
+  { errors, parameters }: Reply,
+  texts: readonly Uint8Array[],
+): void {
+  let at = start;
+  let textOffset = 0;
+  let textIndex = 0;
+  const nextText = (): void => {
+    const byteLength = texts[textIndex++]?.length ?? 0;
+    words[at++] = textOffset;
+    words[at++] = byteLength;
+    textOffset += byteLength;
+  };
+  for (const [request, error] of errors) {
+    words[at++] = request;
+    words[at++] = CODES.indexOf(error.code);
+    words[at++] = REASONS.indexOf(error.reason);
+    nextText();
+  }
+  for (const request of parameters.keys()) {
+    words[at++] = request;
+    nextText();
+  }
+}
+
+const NO_TEXT = new Uint8Array(0);
 const NO_ERRORS: ReadonlyMap<number, InferenceError> = new Map();
 const NO_REQUEST_PARAMETERS: ReadonlyMap<number, Parameters> = new Map();
 const decoder = new TextDecoder();
@@ -179,7 +199,6 @@ export class ReplyFrameReader {
         `reply frame has version ${version}, this server reads ${REPLY_FRAME_VERSION}`,
       );
     }
-    const text = slab.bytes.subarray(frameOffset + wordAt(words, start + 8));
     const outputs: JoinedOutput[] = [];
     let at = start + HEAD_WORDS;
     for (let i = wordAt(words, start + 2); i > 0; i--) {
@@ -188,9 +207,14 @@ export class ReplyFrameReader {
       at += OUTPUT_WORDS + rank;
     }
     const errorCount = wordAt(words, start + 3);
+    const parameterCount = wordAt(words, start + 4);
+    const text =
+      errorCount + parameterCount === 0
+        ? NO_TEXT
+        : slab.bytes.subarray(frameOffset + wordAt(words, start + 8));
     const requestErrors = errorCount === 0 ? NO_ERRORS : errorsAt(words, at, errorCount, text);
     at += errorCount * ERROR_WORDS;
-    const parameters = this.#parametersAt(words, at, wordAt(words, start + 4), text);
+    const parameters = this.#parametersAt(words, at, parameterCount, text);
     return {
       error: wordAt(words, start + 1) === 1 ? requestErrors.get(ALL_REQUESTS) : undefined,
       outputs,

@@ -16,7 +16,7 @@ function graphTensor(
 }
 
 function input(index: number, shape: readonly number[]): BatchInputTensor {
-  return { index, datatype: "FP32", shape, bytes: new Uint8Array(0), address: 0 };
+  return { index, datatype: "FP32", shape, bytes: new Uint8Array(0), byteLength: 0, address: 0 };
 }
 
 /** Predicts the one output Y of a graph with inputs A and B. */

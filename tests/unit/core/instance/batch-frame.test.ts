@@ -125,6 +125,6 @@ describe("batch frame", () => {
   test("a frame of another version is refused with both versions", () => {
     const slab = new HeapSlabs().allocate(1024);
     slab.words[0] = 77;
-    expect(() => readBatchFrame(slab.words)).toThrow("version 77, this host reads 1");
+    expect(() => readBatchFrame(slab.words)).toThrow("version 77, this host reads 2");
   });
 });

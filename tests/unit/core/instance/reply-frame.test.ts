@@ -41,7 +41,6 @@ class Line {
     });
     this.writer.write(this.area, {
       outputs,
-      outputCount: outputs.length,
       errors: new Map(),
       parameters: new Map(),
       computeInputNs: 1,
@@ -150,8 +149,6 @@ describe("reply frame", () => {
       offsetBytes: 64,
       byteLength: 9_999_999,
     };
-    expect(() => line.send([], { outputs: [output], outputCount: 1 })).toThrow(
-      "ends at byte 10000063",
-    );
+    expect(() => line.send([], { outputs: [output] })).toThrow("ends at byte 10000063");
   });
 });
