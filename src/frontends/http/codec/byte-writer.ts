@@ -2,6 +2,8 @@ import { isUtf8 } from "node:buffer";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+/** Longer strings are as fast by the runtime's own functions. */
+const MAX_PLAIN_LENGTH = 64;
 const HEX = "0123456789ABCDEF";
 
 /** Second character of the short escapes of RFC 8259; 0 where `\u00XX` must be written. */
@@ -82,7 +84,25 @@ export class ByteWriter {
 
   /** A JSON string in quotes, with the escapes of RFC 8259. Lone surrogates become U+FFFD. */
   jsonString(text: string): void {
+    if (text.length <= MAX_PLAIN_LENGTH && this.#plainString(text)) return;
     this.utf8(JSON.stringify(text.isWellFormed() ? text : text.toWellFormed()));
+  }
+
+  /** Writes a string that needs no escapes, as names and ids do. @returns false, with nothing written, for others. */
+  #plainString(text: string): boolean {
+    const { length } = text;
+    this.reserve(length + 2);
+    const { bytes } = this;
+    let at = this.length;
+    bytes[at++] = QUOTE;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) return false;
+      bytes[at++] = code;
+    }
+    bytes[at++] = QUOTE;
+    this.length = at;
+    return true;
   }
 
   /** A JSON string made of UTF-8 bytes. What is not UTF-8 becomes U+FFFD: a JSON text must be decodable. */
