@@ -92,7 +92,7 @@ CONFORMANCE_FILES := \
   test_python_senders.py test_python_sequences.py test_python_tensors.py \
   test_repository_explicit.py test_repository_override.py test_repository_shutdown.py test_repository_startup.py \
   test_repository_versions.py \
-  test_schedule_dynamic_batching.py test_schedule_queue_policy.py test_schedule_sequence.py \
+  test_schedule_dynamic_batching.py test_schedule_instance_groups.py test_schedule_queue_policy.py test_schedule_sequence.py \
   test_schedule_sequence_state.py test_schedule_warmup.py \
   test_schedule_warmup.py \
   test_stream_cancel.py test_stream_decoupled.py test_stream_generate.py
@@ -104,7 +104,6 @@ test_repository_poll.py            needs poll mode
 test_schedule_cache.py             needs the response cache
 test_schedule_ensemble.py          needs ensembles
 test_schedule_ensemble_load.py     needs ensembles
-test_schedule_instance_groups.py   needs rate limiter and host policies
 test_schedule_rate_limiter.py      needs the rate limiter
 test_protocol_settings.py::test_an_update_answers_with_the_full_new_state_and_lasts   trace settings cannot be changed yet
 test_protocol_settings.py::test_null_over_http_and_an_empty_list_over_grpc_clear_a_setting   trace settings cannot be changed yet
