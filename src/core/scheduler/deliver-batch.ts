@@ -9,7 +9,7 @@ import type { Parameters } from "../request/request-signature.ts";
 import { reshaped } from "../tensor/reshape.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { TensorSpec } from "../tensor/tensor-spec.ts";
-import { cutRows, rowCutter } from "./row-cutter.ts";
+import { cutRows, type RowCutter, rowCutter } from "./row-cutter.ts";
 import type { SchedulerOptions } from "./scheduler-options.ts";
 
 /** Told of each request that got its end. */
@@ -17,6 +17,9 @@ export type OnRequestEnded = (request: InferenceRequest) => void;
 
 /** Told of each request that its model wants to run again. */
 export type OnRescheduled = (request: InferenceRequest) => void;
+
+/** The rows of one request in one output, or why they cannot be told. */
+type OutputPart = InferenceError | { readonly shape: Shape; readonly bytes: Uint8Array };
 
 /** What a batch took, for the statistics of each of its requests. */
 interface ComputeTimes {
@@ -122,14 +125,15 @@ export class BatchDelivery implements RequestAnswers {
   }
 
   #split(batch: Batch, result: ExecutionResult, times: ComputeTimes): void {
-    const cutters = result.outputs.map((output) => this.#cutterOf(output, batch));
-    for (const [i, request] of batch.requests.entries()) {
-      const rows = request.validated?.batchSize ?? 1;
+    const { requests } = batch;
+    const isAlone = requests.length === 1;
+    const cutters = isAlone ? [] : result.outputs.map((output) => this.#cutterOf(output, batch));
+    for (let i = 0; i < requests.length; i++) {
+      const request = requests[i];
+      if (request === undefined) continue;
       const error = result.requestErrors.get(i);
       // The cutters keep their place, so every request has to take its rows, also one that failed.
-      const parts = cutters.map((cutter) =>
-        cutter instanceof InferenceError ? cutter : cutRows(cutter, rows),
-      );
+      const parts = isAlone ? result.outputs : nextParts(cutters, request);
       // A padding request of a sequence batch, or one that was answered on the way.
       if (request.isEnded) continue;
       if (request.isCancelled) {
@@ -144,8 +148,8 @@ export class BatchDelivery implements RequestAnswers {
   }
 
   /** What cuts an output into the rows of requests; an error where its first dimension is not the batch. */
-  #cutterOf(output: JoinedOutput, batch: Batch): ReturnType<typeof rowCutter> | InferenceError {
-    const isWhole = !this.#hasBatchDimension || batch.requests.length === 1;
+  #cutterOf(output: JoinedOutput, batch: Batch): RowCutter | InferenceError {
+    const isWhole = !this.#hasBatchDimension;
     if (!isWhole && output.shape[0] !== batch.rowCount) {
       const name = this.#options.signature.outputs[output.index]?.name ?? "";
       return new InferenceError(
@@ -161,7 +165,7 @@ export class BatchDelivery implements RequestAnswers {
   #answer(
     request: InferenceRequest,
     outputs: readonly JoinedOutput[],
-    parts: readonly (InferenceError | { readonly shape: Shape; readonly bytes: Uint8Array })[],
+    parts: readonly OutputPart[],
     parameters: Parameters,
     times: ComputeTimes,
   ): void {
@@ -271,6 +275,17 @@ export class BatchDelivery implements RequestAnswers {
     request.onCancel = undefined;
     this.#onEnded(request);
   }
+}
+
+/** What one request has of each output. */
+function nextParts(
+  cutters: readonly (RowCutter | InferenceError)[],
+  request: InferenceRequest,
+): readonly OutputPart[] {
+  const rows = request.validated?.batchSize ?? 1;
+  return cutters.map((cutter) =>
+    cutter instanceof InferenceError ? cutter : cutRows(cutter, rows),
+  );
 }
 
 /** The end of a request whose client has gone. */

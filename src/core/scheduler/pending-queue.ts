@@ -2,7 +2,7 @@ import type { InferenceRequest } from "../request/inference-request.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
 
 /** A waiting request: a link of its level's list and, where it can expire, an entry of the deadline heap. */
-export interface PendingEntry {
+export class PendingEntry {
   readonly request: InferenceRequest;
   readonly batchSize: number;
   readonly mergeKey: string;
@@ -12,10 +12,19 @@ export interface PendingEntry {
   /** Infinity where it does not expire. */
   readonly deadlineNs: number;
   /** Place in the deadline heap; −1 = not in it. Owned by {@link DeadlineHeap}. */
-  heapIndex: number;
-  previous: PendingEntry | undefined;
-  next: PendingEntry | undefined;
-  list: EntryList | undefined;
+  heapIndex = -1;
+  previous: PendingEntry | undefined = undefined;
+  next: PendingEntry | undefined = undefined;
+  list: EntryList | undefined = undefined;
+
+  constructor(request: InferenceRequest, level: number, queuedNs: number, deadlineNs: number) {
+    this.request = request;
+    this.batchSize = request.validated?.batchSize ?? 1;
+    this.mergeKey = request.validated?.mergeKey ?? "";
+    this.level = level;
+    this.queuedNs = queuedNs;
+    this.deadlineNs = deadlineNs;
+  }
 }
 
 /** A doubly linked list: taking out a cancelled request costs the same at any depth. */
@@ -113,6 +122,15 @@ export class PendingQueue {
       if (delayed.head !== undefined) oldestNs = Math.min(oldestNs, delayed.head.queuedNs);
     }
     return oldestNs;
+  }
+
+  /** The one that is to run first. */
+  first(): PendingEntry | undefined {
+    for (const { inTime, delayed } of this.#levels) {
+      const entry = inTime.head ?? delayed.head;
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
   }
 
   /** In the order in which they are to run. The queue must not change while somebody iterates. */

@@ -7,7 +7,7 @@ import type { RequestAnswers } from "../request/request-answers.ts";
 import { requestPrefix } from "../request/request-prefix.ts";
 import { type BatchRules, formBatch } from "./batch-former.ts";
 import { BatchDelivery, cancelledError } from "./deliver-batch.ts";
-import { type PendingEntry, PendingQueue } from "./pending-queue.ts";
+import { PendingEntry, PendingQueue } from "./pending-queue.ts";
 import { deadlineNs, isUnlimited, type QueuePolicy } from "./queue-policy.ts";
 import { OrderedAnswers, ResponseOrder } from "./response-order.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -34,12 +34,20 @@ export interface QueueRules {
 const LONGEST_AHEAD_NS = 1_000_000;
 
 /** A batch on an instance. */
-interface RunningBatch {
+class RunningBatch {
   readonly instance: ModelInstance;
   readonly batch: Batch;
   readonly startedNs: number;
   /** Requests of the batch whose client still waits. */
   wantedCount: number;
+  isOver = false;
+
+  constructor(instance: ModelInstance, batch: Batch, startedNs: number) {
+    this.instance = instance;
+    this.batch = batch;
+    this.startedNs = startedNs;
+    this.wantedCount = batch.requests.length;
+  }
 }
 
 /**
@@ -61,9 +69,6 @@ export class QueuedScheduler implements Scheduler {
   readonly #mayRunAhead: boolean;
   /** What the last batch took in its host. */
   #lastComputeNs = Number.POSITIVE_INFINITY;
-  /** Where each queued request is, for its cancellation. */
-  readonly #entries = new Map<InferenceRequest, PendingEntry>();
-  readonly #running = new Map<InferenceRequest, RunningBatch>();
   readonly #cancelQueued = (request: InferenceRequest): void => this.#onQueuedCancel(request);
   readonly #cancelRunning = (request: InferenceRequest): void => this.#onRunningCancel(request);
   readonly #dispatchSoon = (): void => {
@@ -107,20 +112,10 @@ export class QueuedScheduler implements Scheduler {
     this.#makeRoom(level - 1, policy, request);
     const nowNs = this.#options.clock.nowNs();
     request.queueStartNs = nowNs;
-    const entry: PendingEntry = {
-      request,
-      batchSize: request.validated?.batchSize ?? 1,
-      mergeKey: request.validated?.mergeKey ?? "",
-      level: level - 1,
-      queuedNs: nowNs,
-      deadlineNs: deadlineNs(policy, request.signature.timeoutMicroseconds, nowNs),
-      heapIndex: -1,
-      previous: undefined,
-      next: undefined,
-      list: undefined,
-    };
+    const expiryNs = deadlineNs(policy, request.signature.timeoutMicroseconds, nowNs);
+    const entry = new PendingEntry(request, level - 1, nowNs, expiryNs);
     this.#queue.append(entry);
-    this.#entries.set(request, entry);
+    request.ownerNote = entry;
     this.#order?.opened(request);
     request.onCancel = this.#cancelQueued;
     this.#inflightCount += 1;
@@ -199,16 +194,11 @@ export class QueuedScheduler implements Scheduler {
   }
 
   #take(count: number): Batch {
-    const entries: PendingEntry[] = [];
-    for (const entry of this.#queue) {
-      if (entries.length === count) break;
-      entries.push(entry);
-    }
     let rowCount = 0;
     const requests: InferenceRequest[] = [];
-    for (const entry of entries) {
+    for (let entry = this.#queue.first(); entry !== undefined; entry = this.#queue.first()) {
+      if (requests.length === count) break;
       this.#queue.remove(entry);
-      this.#entries.delete(entry.request);
       requests.push(entry.request);
       rowCount += entry.batchSize;
     }
@@ -217,16 +207,11 @@ export class QueuedScheduler implements Scheduler {
 
   #start(instance: ModelInstance, batch: Batch, nowNs: number): void {
     const { requests } = batch;
-    const running: RunningBatch = {
-      instance,
-      batch,
-      startedNs: nowNs,
-      wantedCount: requests.length,
-    };
+    const running = new RunningBatch(instance, batch, nowNs);
     for (const request of requests) {
       request.computeStartNs = nowNs;
       request.onCancel = this.#cancelRunning;
-      this.#running.set(request, running);
+      request.ownerNote = running;
     }
     instance.execute(batch, (result) => this.#onExecuted(running, result), this.#answers);
   }
@@ -235,7 +220,7 @@ export class QueuedScheduler implements Scheduler {
     this.#options.pool.release(running.instance);
     this.#lastComputeNs = result.computeInputNs + result.computeInferNs + result.computeOutputNs;
     // An instance may go on answering by itself; cancelling the next batch must not be taken for this one.
-    for (const request of running.batch.requests) this.#running.delete(request);
+    running.isOver = true;
     // The next batch starts before this one's answers are written: the instance works meanwhile.
     this.#dispatch();
     const isAnswered = result.isAnsweredByInstance === true && result.error === undefined;
@@ -269,7 +254,6 @@ export class QueuedScheduler implements Scheduler {
 
   #drop(entry: PendingEntry, error: InferenceError): void {
     this.#queue.remove(entry);
-    this.#entries.delete(entry.request);
     this.#order?.abandoned(entry.request);
     this.#delivery.fail(entry.request, error, true);
   }
@@ -279,13 +263,13 @@ export class QueuedScheduler implements Scheduler {
   }
 
   #onQueuedCancel(request: InferenceRequest): void {
-    const entry = this.#entries.get(request);
-    if (entry !== undefined) this.#drop(entry, cancelledError());
+    const { ownerNote } = request;
+    if (ownerNote instanceof PendingEntry) this.#drop(ownerNote, cancelledError());
   }
 
   #onRunningCancel(request: InferenceRequest): void {
-    const running = this.#running.get(request);
-    if (running === undefined) return;
+    const running = request.ownerNote;
+    if (!(running instanceof RunningBatch) || running.isOver) return;
     running.wantedCount -= 1;
     if (running.wantedCount === 0) running.instance.cancel(running.batch);
   }
