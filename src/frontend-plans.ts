@@ -14,7 +14,7 @@ import type { FrontendPlan } from "./server.ts";
 import { SERVER_VERSION } from "./version.ts";
 
 /** The HTTP port: REST, and for browsers gRPC-web and Connect. */
-export function httpPlan(
+function httpPlan(
   { http, grpc }: ServerOptions,
   models: ModelServer,
   log: ServerLog,
@@ -57,11 +57,7 @@ function rpcOptions(grpc: GrpcOptions, models: ModelServer, log: ServerLog): Grp
 }
 
 /** The gRPC port. */
-export function grpcPlan(
-  { grpc }: ServerOptions,
-  models: ModelServer,
-  log: ServerLog,
-): FrontendPlan {
+function grpcPlan({ grpc }: ServerOptions, models: ModelServer, log: ServerLog): FrontendPlan {
   const { address, port } = grpc;
   return {
     service: "GRPCInferenceService",
@@ -84,7 +80,7 @@ export function grpcPlan(
  * The metrics port.
  * @param onOpen gets the page, which wants to hear of each model that is loaded.
  */
-export function metricsPlan(
+function metricsPlan(
   { metrics, resources }: ServerOptions,
   models: ModelServer,
   log: ServerLog,
@@ -119,4 +115,26 @@ export function metricsPlan(
       return { address, port: frontend.port, stop: () => frontend.stop() };
     },
   };
+}
+
+/**
+ * The ports that the options ask for, in the order in which they open.
+ * @param custom metrics that models make themselves.
+ * @param onMetricsOpen gets the metrics page, which wants to hear of each model that is loaded.
+ */
+export function frontendPlans(
+  options: ServerOptions,
+  models: ModelServer,
+  log: ServerLog,
+  custom: CustomMetrics,
+  onMetricsOpen: (frontend: MetricsFrontend) => void,
+): readonly FrontendPlan[] {
+  const plans: FrontendPlan[] = [];
+  // Metrics open first, so that they are there for whoever waits for the others.
+  if (options.metrics.isAllowed) {
+    plans.push(metricsPlan(options, models, log, custom, onMetricsOpen));
+  }
+  if (options.grpc.isAllowed) plans.push(grpcPlan(options, models, log));
+  if (options.http.isAllowed) plans.push(httpPlan(options, models, log));
+  return plans;
 }

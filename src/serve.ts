@@ -9,7 +9,6 @@ import type { Model } from "./core/model/model.ts";
 import { ModelCalls } from "./core/model-calls.ts";
 import { ModelServer } from "./core/model-server.ts";
 import { DescriptorOutput } from "./descriptor-output.ts";
-import { grpcPlan, httpPlan, metricsPlan } from "./frontend-plans.ts";
 import { CustomMetrics } from "./frontends/metrics/custom-metrics.ts";
 import type { MetricsFrontend } from "./frontends/metrics/metrics-frontend.ts";
 import { createInstanceHosts } from "./instance-homes.ts";
@@ -18,6 +17,9 @@ import type { LogOptions, ServerOptions } from "./options/server-options.ts";
 import { stopOnSignals, surviveUncaught } from "./process-events.ts";
 import { type FrontendPlan, Server } from "./server.ts";
 import { EXTENSIONS, SERVER_VERSION, TRITON_VERSION } from "./version.ts";
+
+/** The first hosts are on their way before the main thread is busy with loading the frontends. */
+const HEAD_START_MS = 10;
 
 /** @throws OptionError when the log file cannot be opened. */
 function openOutput(path: string): LogOutput {
@@ -88,20 +90,16 @@ function createServer(options: ServerOptions, log: ServerLog): Server {
   });
   let metrics: MetricsFrontend | undefined;
   const models = createModels(options, hosts, log, (model) => metrics?.modelReady(model));
-  const frontends: FrontendPlan[] = [];
-  // Metrics open first, so that they are there for whoever waits for the others.
-  if (options.metrics.isAllowed) {
-    frontends.push(
-      metricsPlan(options, models, log, custom, (frontend) => {
-        metrics = frontend;
-      }),
-    );
-  }
-  if (options.grpc.isAllowed) frontends.push(grpcPlan(options, models, log));
-  if (options.http.isAllowed) frontends.push(httpPlan(options, models, log));
+  const preparePorts = async (): Promise<readonly FrontendPlan[]> => {
+    await Bun.sleep(HEAD_START_MS);
+    const { frontendPlans } = await import("./frontend-plans.ts");
+    return frontendPlans(options, models, log, custom, (frontend) => {
+      metrics = frontend;
+    });
+  };
   return new Server({
     models,
-    frontends,
+    preparePorts,
     disposeHosts: () => hosts.dispose(),
     log,
     clock,

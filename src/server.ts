@@ -40,8 +40,11 @@ export interface ServedModels {
 /** What a {@link Server} is made of; it owns none of it until it has started it. */
 export interface ServerParts {
   readonly models: ServedModels;
-  /** In the order in which they open; they close in reverse. */
-  readonly frontends: readonly FrontendPlan[];
+  /**
+   * Makes the ports ready to open, while models load: that is work for hosts elsewhere, this for the main thread.
+   * They open in the order given and close in reverse.
+   */
+  readonly preparePorts: () => Promise<readonly FrontendPlan[]>;
   /** Frees what models ran on. Called last, and only when all models are gone. */
   readonly disposeHosts: () => Promise<void>;
   readonly log: ServerLog;
@@ -72,8 +75,8 @@ export class Server {
    *   opened. What was started by then goes with {@link stop}.
    */
   async start(): Promise<void> {
-    const { models, log, exitOnError, frontends } = this.#parts;
-    const failures = await models.start();
+    const { models, log, exitOnError, preparePorts } = this.#parts;
+    const [failures, frontends] = await Promise.all([models.start(), preparePorts()]);
     if (this.#stopping !== undefined) return;
     log.table("", modelTable(models.index(false), failures));
     if (failures.length > 0 && exitOnError) {

@@ -64,7 +64,10 @@ function serverOf(world: World = {}) {
         return world.inflightAtEnd ?? 0;
       },
     },
-    frontends: [plan("HTTP", "HTTPService", 10), plan("gRPC", "GRPCInferenceService", 20)],
+    preparePorts: async () => [
+      plan("HTTP", "HTTPService", 10),
+      plan("gRPC", "GRPCInferenceService", 20),
+    ],
     disposeHosts: async () => {
       events.push("dispose hosts");
     },
