@@ -16,7 +16,8 @@ export class ThreadHome implements HostHome {
   }
 
   async start(): Promise<HostLink> {
-    return new WorkerLink(new Worker(this.#entryUrl));
+    // A small heap: a host keeps little in it, and there is one for each instance.
+    return new WorkerLink(new Worker(this.#entryUrl, { smol: true }));
   }
 }
 
