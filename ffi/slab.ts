@@ -18,7 +18,7 @@ interface NativeSlabHandle {
 }
 
 /**
- * Slabs in the memory of this process, for instances in Workers: any thread can reach them by their address.
+ * Slabs in the memory of this process, for instances in Workers, where each thread can reach them by their address.
  * Nothing here is tied to a thread except the views.
  */
 export class NativeSlabs {
