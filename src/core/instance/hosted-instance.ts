@@ -29,6 +29,8 @@ export interface HostedInstanceOptions {
   readonly slabs: SlabAllocator;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Starts the host of an instance that was made asleep, sharing the session of the first one. */
+  start(): Promise<StartedInstance>;
   /** Starts a fresh host after a crash: opens the model and makes the instance again. */
   restart(): Promise<StartedInstance>;
   /** Stops a running batch; undefined where the home or the backend has no way. */
@@ -68,10 +70,12 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
   #cancelRestart: (() => void) | undefined;
   #restarting: Promise<void> | undefined;
   #disposal: Promise<void> | undefined;
+  #isAsleep = false;
   /** Tells `dispose` that the last batch is over. */
   #onIdle: (() => void) | undefined;
 
-  constructor(options: HostedInstanceOptions, started: StartedInstance) {
+  /** @param started undefined for an instance that sleeps until it is first needed. */
+  constructor(options: HostedInstanceOptions, started: StartedInstance | undefined) {
     this.name = options.name;
     this.#options = options;
     this.#backoff = new RestartBackoff(options.clock);
@@ -83,7 +87,18 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
       running: undefined,
     }));
     this.#free = this.#slots.toReversed();
-    this.#adopt(started);
+    if (started === undefined) this.#isAsleep = true;
+    else this.#adopt(started);
+  }
+
+  get isAsleep(): boolean {
+    return this.#isAsleep;
+  }
+
+  wake(): void {
+    if (!this.#isAsleep || this.#disposal !== undefined) return;
+    this.#isAsleep = false;
+    this.#restarting = this.#restart(this.#options.start, "instance is ready");
   }
 
   get isReady(): boolean {
@@ -220,16 +235,16 @@ export class HostedInstance implements SupervisedInstance, ExecutionListener {
   #scheduleRestart(): void {
     this.#cancelRestart = this.#options.clock.after(this.#backoff.nextDelayNs(), () => {
       this.#cancelRestart = undefined;
-      this.#restarting = this.#restart();
+      this.#restarting = this.#restart(this.#options.restart, "instance is ready again");
     });
   }
 
-  async #restart(): Promise<void> {
+  async #restart(start: () => Promise<StartedInstance>, message: string): Promise<void> {
     try {
-      const started = await this.#options.restart();
+      const started = await start();
       if (this.#disposal !== undefined) return await started.client.dispose();
       this.#adopt(started);
-      this.#options.logger.info("instance is ready again", {
+      this.#options.logger.verbose(1, message, {
         model: this.#options.modelName,
         instance: this.name,
       });

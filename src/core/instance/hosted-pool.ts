@@ -29,6 +29,8 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
   readonly #places: ReadonlyMap<ModelInstance, Place>;
   /** Ready and without a batch. The last one is taken first: its Worker is warm. */
   readonly #free: Place[] = [];
+  /** Instances whose hosts start with the first request; an idle model costs one Worker. */
+  #sleepers: readonly SupervisedInstance[];
   #disposal: Promise<void> | undefined;
 
   /** @param members in the order of the instance groups. */
@@ -39,7 +41,9 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
     const places = this.activeInstances.map((instance): Place => ({ instance, batchCount: 0 }));
     this.#places = new Map(places.map((place) => [place.instance, place]));
     for (const { instance } of members) instance.health = this;
-    this.#free.push(...places.toReversed());
+    this.#sleepers = members.map(({ instance }) => instance).filter((one) => one.isAsleep === true);
+    const asleep = new Set<ModelInstance>(this.#sleepers);
+    this.#free.push(...places.filter(({ instance }) => !asleep.has(instance)).toReversed());
   }
 
   get isHealthy(): boolean {
@@ -55,6 +59,7 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
     const place = this.#free.pop();
     if (place === undefined) return undefined;
     place.batchCount = 1;
+    this.#wakeAll();
     return place.instance;
   }
 
@@ -74,6 +79,7 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
     const place = this.#takeFree(instance);
     if (place === undefined) return false;
     place.batchCount = 1;
+    this.#wakeAll();
     return true;
   }
 
@@ -101,6 +107,12 @@ export class HostedPool implements InstancePool, InstanceHealthListener {
   dispose(): Promise<void> {
     this.#disposal ??= this.#dispose();
     return this.#disposal;
+  }
+
+  #wakeAll(): void {
+    if (this.#sleepers.length === 0) return;
+    for (const sleeper of this.#sleepers) sleeper.wake?.();
+    this.#sleepers = [];
   }
 
   #takeFree(instance: ModelInstance): Place | undefined {

@@ -12,4 +12,8 @@ export interface InstanceHealthListener {
 /** An instance that comes back by itself after a crash, and says so. */
 export interface SupervisedInstance extends ModelInstance {
   health: InstanceHealthListener | undefined;
+  /** True until `wake`, for an instance whose host is started when it is first needed. */
+  readonly isAsleep?: boolean;
+  /** Starts the host of an instance that sleeps; `health` is told when it is ready. Does nothing otherwise. */
+  wake?(): void;
 }

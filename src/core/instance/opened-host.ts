@@ -75,12 +75,15 @@ export class OpenedHost implements OpenedModel {
     const planned = instancePlansFrom(config.message);
     const ownerIndex = planned.findIndex((one) => this.#isOwnDevice(one.device));
     if (ownerIndex < 0) await first.dispose();
+    const isSharing = ownerIndex >= 0;
+    // Warm-up runs on every instance, so then every instance has to be there.
+    const mayWait = isSharing && config.message.modelWarmup.length === 0;
     const attempts = await Promise.allSettled(
-      planned.map((instance, i) =>
-        i === ownerIndex
-          ? makeInstance(first, instance.name, signature, binary)
-          : this.#startAnother(instance, signature, binary, ownerIndex >= 0),
-      ),
+      planned.map((instance, i) => {
+        if (i === ownerIndex) return makeInstance(first, instance.name, signature, binary);
+        if (mayWait && this.#sharedHandleFor(instance) !== undefined) return undefined;
+        return this.#startAnother(instance, signature, binary, isSharing);
+      }),
     );
     const members: PoolMember[] = [];
     for (const [i, instance] of planned.entries()) {
@@ -118,9 +121,7 @@ export class OpenedHost implements OpenedModel {
     config: Uint8Array,
     isSharing: boolean,
   ): Promise<StartedInstance> {
-    const mayShare =
-      isSharing && this.#recipe.home.sharesProcess && this.#isOwnDevice(instance.device);
-    const sharedHandle = mayShare ? this.report.sharedHandle : undefined;
+    const sharedHandle = isSharing ? this.#sharedHandleFor(instance) : undefined;
     const client = await this.#openAnother(instance.device, sharedHandle);
     try {
       return await makeInstance(client, instance.name, signature, config);
@@ -128,6 +129,12 @@ export class OpenedHost implements OpenedModel {
       await client.dispose();
       throw error;
     }
+  }
+
+  /** The first host's session, where an instance can share it: starting one then takes no more than a Worker. */
+  #sharedHandleFor(instance: InstancePlan): number | undefined {
+    const mayShare = this.#recipe.home.sharesProcess && this.#isOwnDevice(instance.device);
+    return mayShare ? this.report.sharedHandle : undefined;
   }
 
   #isOwnDevice(device: Device): boolean {
@@ -145,7 +152,7 @@ export class OpenedHost implements OpenedModel {
     instance: InstancePlan,
     signature: ExecutionSignature,
     config: Uint8Array,
-    started: StartedInstance,
+    started: StartedInstance | undefined,
   ): HostedInstance {
     const { options, home, cancel } = this.#recipe;
     return new HostedInstance(
@@ -156,6 +163,7 @@ export class OpenedHost implements OpenedModel {
         slabs: home.slabs,
         clock: this.#surroundings.clock,
         logger: this.#surroundings.logger,
+        start: () => this.#startAnother(instance, signature, config, true),
         // A fresh host opens the model for itself: the one whose session was shared may be the one that crashed.
         restart: () => this.#startAnother(instance, signature, config, false),
         cancel: home.sharesProcess ? cancel : undefined,

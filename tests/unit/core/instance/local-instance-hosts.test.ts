@@ -121,6 +121,11 @@ describe("opening and pools", () => {
       { groups: [{ name: "g", count: 3 }] },
     );
     const pool = await setup.pool();
+    // An idle model costs one host; the others start with the first request.
+    expect(setup.backends.map(({ openedWith }) => openedWith)).toEqual([[undefined]]);
+    const first = pool.acquire();
+    if (first !== undefined) pool.release(first);
+    while (pool.instances.some((one) => !one.isReady)) await settle();
     expect(setup.backends.map(({ openedWith }) => openedWith)).toEqual([[undefined], [77], [77]]);
     let othersFreed = false;
     const owner = setup.backends[0]?.disposed ?? [];
