@@ -92,9 +92,9 @@ CONFORMANCE_FILES := \
   test_python_senders.py test_python_sequences.py test_python_tensors.py \
   test_repository_explicit.py test_repository_override.py test_repository_shutdown.py test_repository_startup.py \
   test_repository_versions.py \
-  test_schedule_dynamic_batching.py test_schedule_instance_groups.py test_schedule_queue_policy.py test_schedule_sequence.py \
+  test_schedule_dynamic_batching.py test_schedule_ensemble.py test_schedule_ensemble_load.py \
+  test_schedule_instance_groups.py test_schedule_queue_policy.py test_schedule_sequence.py \
   test_schedule_sequence_state.py test_schedule_warmup.py \
-  test_schedule_warmup.py \
   test_stream_cancel.py test_stream_decoupled.py test_stream_generate.py
 
 # What is not run yet: FILE[::TEST] and the reason, one a line.
@@ -102,8 +102,6 @@ define CONFORMANCE_NOT_YET
 test_protocol_shm.py               needs system shared memory regions
 test_repository_poll.py            needs poll mode
 test_schedule_cache.py             needs the response cache
-test_schedule_ensemble.py          needs ensembles
-test_schedule_ensemble_load.py     needs ensembles
 test_schedule_rate_limiter.py      needs the rate limiter
 test_protocol_settings.py::test_an_update_answers_with_the_full_new_state_and_lasts   trace settings cannot be changed yet
 test_protocol_settings.py::test_null_over_http_and_an_empty_list_over_grpc_clear_a_setting   trace settings cannot be changed yet
@@ -112,8 +110,7 @@ test_protocol_settings.py::test_a_bad_trace_update_is_refused_and_changes_nothin
 test_protocol_settings.py::test_a_bad_trace_update_is_refused_over_grpc   trace settings cannot be changed yet
 test_protocol_settings.py::test_requests_are_traced_into_the_file_with_their_timestamps_and_id   needs tracing
 test_protocol_transport.py::test_pipelined_requests_are_answered_in_order   Bun.serve closes a connection that sends its next request before an answer is out
-test_repository_explicit.py::test_unload_with_dependents_takes_the_steps_of_an_ensemble_along   needs ensembles
-test_repository_startup.py::test_with_namespacing_each_ensemble_uses_the_model_of_its_own_repository   needs ensembles and namespaces
+test_repository_startup.py::test_with_namespacing_each_ensemble_uses_the_model_of_its_own_repository   needs namespaces
 endef
 export CONFORMANCE_NOT_YET
 

@@ -1,7 +1,10 @@
 import type { Clock } from "../base/clock.ts";
 import { InferenceError } from "../base/error.ts";
+import { isEnsemble } from "./config/ensemble-steps.ts";
 import type { ControlPlane, IndexEntry, LoadOverrides, LogSettings } from "./control-plane.ts";
 import type { DataPlane, ServerMetadata } from "./data-plane.ts";
+import { EnsembleLoader } from "./model/ensemble-loader.ts";
+import { loadEnsemble, type ModelDirectory } from "./model/load-ensemble.ts";
 import { type LoadModelContext, loadModel } from "./model/load-model.ts";
 import type { Model } from "./model/model.ts";
 import { ModelLifecycle } from "./model/model-lifecycle.ts";
@@ -52,7 +55,7 @@ export class ModelServer implements DataPlane, ControlPlane {
   readonly #options: ModelServerOptions;
   readonly #repository: ModelRepository;
   readonly #lifecycle: ModelLifecycle;
-  readonly #loader: ModelLoader;
+  readonly #loader: EnsembleLoader;
   #phase: "starting" | "live" | "stopping" = "starting";
 
   constructor(options: ModelServerOptions) {
@@ -67,14 +70,24 @@ export class ModelServer implements DataPlane, ControlPlane {
       isOnDisk: (name) => this.#repository.find(name).length > 0,
       onReady: options.onModelReady,
     });
-    this.#loader = new ModelLoader({
+    const models: ModelDirectory = {
+      find: (name, versionText) => this.#lifecycle.ready.find(name, versionText),
+      isAvailable: (name) =>
+        this.#lifecycle.isKnown(name) || this.#repository.find(name).length === 1,
+      versionStates: (name) => this.#lifecycle.versionStates(name),
+    };
+    const loader = new ModelLoader({
       configName: options.configName,
       isAutoCompleteOn: options.isAutoCompleteOn,
       logger,
       repository: this.#repository,
       lifecycle: this.#lifecycle,
-      openVersion: (source, version) => loadModel(source, version, options),
+      openVersion: (source, version) =>
+        isEnsemble(source.config.message)
+          ? loadEnsemble(source, version, { clock: options.clock, logger, models })
+          : loadModel(source, version, options),
     });
+    this.#loader = new EnsembleLoader({ loader, lifecycle: this.#lifecycle, logger });
   }
 
   /**
@@ -86,19 +99,11 @@ export class ModelServer implements DataPlane, ControlPlane {
    */
   async start(): Promise<readonly StartFailure[]> {
     this.#repository.checkPaths();
-    const failures: StartFailure[] = [];
-    await Promise.all(
-      this.#startupNames().map(async (modelName) => {
-        try {
-          await this.#loader.load(modelName);
-        } catch (error) {
-          if (!(error instanceof InferenceError)) throw error;
-          failures.push({ modelName, error });
-        }
-      }),
-    );
+    const failures = await this.#loader.loadAll(this.#startupNames());
     if (this.#phase === "starting") this.#phase = "live";
-    return failures.sort((a, b) => (a.modelName < b.modelName ? -1 : 1));
+    return [...failures]
+      .map(([modelName, error]) => ({ modelName, error }))
+      .sort((a, b) => (a.modelName < b.modelName ? -1 : 1));
   }
 
   /**
@@ -190,9 +195,9 @@ export class ModelServer implements DataPlane, ControlPlane {
     await this.#loader.load(name, overrides);
   }
 
-  async unloadModel(name: string, _unloadDependents: boolean): Promise<void> {
+  async unloadModel(name: string, unloadDependents: boolean): Promise<void> {
     this.#checkControl();
-    await this.#loader.unload(name);
+    await this.#loader.unload(name, unloadDependents);
   }
 
   logSettings(): LogSettings {

@@ -107,7 +107,7 @@ export async function loadModel(
     scheduler,
     statistics,
     loadDurationNs: context.clock.nowNs() - beginNs,
-    pool,
+    health: pool,
     resources: resources.move(),
   });
 }

@@ -1,12 +1,20 @@
 import type { ExecutionSignature } from "../backend/backend-model.ts";
 import type { ModelConfig } from "../config/model-config.ts";
-import type { InstancePool } from "../instance/instance-pool.ts";
 import type { InferenceRequest } from "../request/inference-request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { ModelStatistics } from "../statistics/model-statistics.ts";
 import { checkInputBytes } from "./check-input-bytes.ts";
 import type { Model } from "./model.ts";
 import { RequestValidator } from "./validate-request.ts";
+
+/** What a model's instances, or the steps of an ensemble, say about its state. */
+export interface ModelHealth {
+  readonly isHealthy: boolean;
+  /** See {@link Model.isStale}. */
+  readonly isStale?: boolean;
+  /** See {@link Model.checkReady}. */
+  checkReady?(): Promise<boolean>;
+}
 
 /** What a {@link LoadedModel} is made of. */
 export interface LoadedModelFields {
@@ -16,12 +24,12 @@ export interface LoadedModelFields {
   readonly scheduler: Scheduler;
   readonly statistics: ModelStatistics;
   readonly loadDurationNs: number;
-  readonly pool: InstancePool;
+  readonly health: ModelHealth;
   /** Everything that `dispose` frees, the newest first. The model owns it from now on. */
   readonly resources: AsyncDisposableStack;
 }
 
-/** One version of a model whose instances run. */
+/** One version of a model whose instances run, or of an ensemble whose steps do. */
 export class LoadedModel implements Model {
   readonly name: string;
   readonly version: number;
@@ -31,9 +39,11 @@ export class LoadedModel implements Model {
   readonly statistics: ModelStatistics;
   readonly loadDurationNs: number;
   #config: ModelConfig;
-  readonly #pool: InstancePool;
+  readonly #health: ModelHealth;
   readonly #resources: AsyncDisposableStack;
   readonly #validator: RequestValidator;
+  #holdCount = 0;
+  readonly #released = Promise.withResolvers<void>();
   #end: Promise<void> | undefined;
 
   constructor(fields: LoadedModelFields) {
@@ -45,7 +55,7 @@ export class LoadedModel implements Model {
     this.statistics = fields.statistics;
     this.loadDurationNs = fields.loadDurationNs;
     this.#config = fields.config;
-    this.#pool = fields.pool;
+    this.#health = fields.health;
     this.#resources = fields.resources;
     this.#validator = new RequestValidator(this, fields.config, fields.executionSignature);
   }
@@ -55,11 +65,15 @@ export class LoadedModel implements Model {
   }
 
   get isHealthy(): boolean {
-    return this.#pool.isHealthy;
+    return this.#health.isHealthy;
+  }
+
+  get isStale(): boolean {
+    return this.#health.isStale === true;
   }
 
   async checkReady(): Promise<boolean> {
-    return this.isHealthy && ((await this.#pool.checkReady?.()) ?? true);
+    return this.isHealthy && ((await this.#health.checkReady?.()) ?? true);
   }
 
   submit(request: InferenceRequest): void {
@@ -82,8 +96,23 @@ export class LoadedModel implements Model {
     this.#config = config;
   }
 
+  hold(): () => void {
+    this.#holdCount += 1;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#holdCount -= 1;
+      isHeld = false;
+      if (this.#end !== undefined && this.#holdCount === 0) this.#released.resolve();
+    };
+  }
+
   dispose(): Promise<void> {
-    this.#end ??= this.#resources.disposeAsync();
+    this.#end ??= this.#dispose();
     return this.#end;
+  }
+
+  async #dispose(): Promise<void> {
+    if (this.#holdCount > 0) await this.#released.promise;
+    await this.#resources.disposeAsync();
   }
 }

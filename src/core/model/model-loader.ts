@@ -1,5 +1,7 @@
 import { InferenceError, inferenceErrorFrom } from "../../base/error.ts";
+import { ensembleSteps } from "../config/ensemble-steps.ts";
 import type { ModelConfig } from "../config/model-config.ts";
+import { readModelConfig } from "../config/read-config.ts";
 import type { ModelFingerprint } from "../repository/model-fingerprint.ts";
 import { checkModelName } from "../repository/model-name.ts";
 import { DUPLICATE_MODEL_REASON, type ModelRepository } from "../repository/model-repository.ts";
@@ -69,6 +71,32 @@ export class ModelLoader {
     });
   }
 
+  /**
+   * Names of the models that an ensemble needs, as its configuration says now; none for other models and for what
+   * cannot be read, where a load tells what is wrong.
+   */
+  async stepNames(modelName: string, overrides: ModelOverrides): Promise<readonly string[]> {
+    try {
+      checkModelName(modelName);
+      const hasOwnFiles = overrides.configJson !== undefined && hasFiles(overrides);
+      const directory = hasOwnFiles ? "" : this.#directoryOf(modelName);
+      const { message } = await readModelConfig(directory, {
+        configName: this.#options.configName,
+        overrideJson: overrides.configJson ?? (await this.#keptConfigJson(modelName, directory)),
+        isAutoCompleteOn: true,
+      });
+      return [...new Set(ensembleSteps(message).map((step) => step.modelName))];
+    } catch (thrown) {
+      if (thrown instanceof InferenceError) return [];
+      throw thrown;
+    }
+  }
+
+  /** Runs a task when no load or unload of the model is under way, and keeps others waiting meanwhile. */
+  runAlone(modelName: string, task: () => Promise<void>): Promise<void> {
+    return this.#lock.run(modelName, task);
+  }
+
   /** Resolves once the model is out of service. Unknown models are no error. */
   unload(modelName: string): Promise<void> {
     return this.#lock.run(modelName, async () => {
@@ -84,7 +112,9 @@ export class ModelLoader {
       override = await createOverride(modelName, overrides);
       const modelDirectory = override?.modelDirectory ?? this.#directoryOf(modelName);
       const fingerprint = await fingerprintOfModel(modelDirectory);
-      const configJson = overrides.configJson ?? this.#keptConfigJson(modelName, fingerprint);
+      const configJson =
+        overrides.configJson ??
+        (await this.#keptConfigJson(modelName, modelDirectory, fingerprint));
       const place: SourcePlace = { modelName, modelDirectory, fingerprint, configJson, override };
       return await readModelSource(place, this.#options);
     } catch (thrown) {
@@ -121,21 +151,25 @@ export class ModelLoader {
   }
 
   /** A configuration given with an earlier load stays in force until something on disk is newer. */
-  #keptConfigJson(modelName: string, fingerprint: ModelFingerprint): string | undefined {
+  async #keptConfigJson(
+    modelName: string,
+    modelDirectory: string,
+    fingerprint?: ModelFingerprint,
+  ): Promise<string | undefined> {
     const earlier = this.#sources.get(modelName)?.place;
-    if (earlier === undefined || earlier.override !== undefined) return undefined;
-    return isSameFingerprint(earlier.fingerprint, fingerprint) ? earlier.configJson : undefined;
+    if (earlier?.configJson === undefined || earlier.override !== undefined) return undefined;
+    const now = fingerprint ?? (await fingerprintOfModel(modelDirectory));
+    return isSameFingerprint(earlier.fingerprint, now) ? earlier.configJson : undefined;
   }
 
   #plan(source: ModelSource): LoadPlan {
     const { lifecycle, openVersion } = this.#options;
     const earlier = this.#sources.get(source.modelName);
-    const kept = source.versions.filter(
-      (version) =>
-        earlier !== undefined &&
-        source.isSameVersionAs(earlier, version) &&
-        lifecycle.ready.find(source.modelName, String(version)) !== undefined,
-    );
+    const kept = source.versions.filter((version) => {
+      const model = lifecycle.ready.find(source.modelName, String(version));
+      if (earlier === undefined || model === undefined || model.isStale === true) return false;
+      return source.isSameVersionAs(earlier, version);
+    });
     return {
       modelName: source.modelName,
       versions: source.versions,

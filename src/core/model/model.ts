@@ -21,6 +21,13 @@ export interface Model {
   readonly isHealthy: boolean;
   /** Asks the model itself whether it can serve; absent where the model has no say. */
   checkReady?(): Promise<boolean>;
+  /** True for an ensemble once a model it stands on was replaced or has left: it serves on, and has to be loaded anew. */
+  readonly isStale?: boolean;
+  /**
+   * Keeps the model from being drained and freed, whatever becomes of it, until the returned function is called;
+   * requests of the holder are served until then. Absent where nothing has to wait.
+   */
+  hold?(): () => void;
   /** Validates against this model (memoised on the signature) and enqueues. @throws InferenceError; see Scheduler.enqueue. */
   submit(request: InferenceRequest): void;
   /** Drains, then frees, in reverse order of creation. Idempotent. */

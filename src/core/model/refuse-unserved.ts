@@ -7,7 +7,6 @@ type ConfigMessage = ModelConfig["message"];
 type UnservedFeature = readonly [words: string, isAsked: (message: ConfigMessage) => boolean];
 
 const UNSERVED_FEATURES: readonly UnservedFeature[] = [
-  ["ensemble_scheduling", (m) => m.schedulingChoice.case === "ensembleScheduling"],
   ["model_repository_agents", (m) => (m.modelRepositoryAgents?.agents.length ?? 0) > 0],
   ["batch_input", (m) => m.batchInput.length > 0],
   ["batch_output", (m) => m.batchOutput.length > 0],

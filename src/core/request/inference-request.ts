@@ -12,6 +12,14 @@ export interface InferenceRequestFields {
   readonly arrivalNs: number;
 }
 
+/** See {@link InferenceRequest.onSucceeded}. */
+export type OnSucceeded = (
+  queueNs: number,
+  computeInputNs: number,
+  computeInferNs: number,
+  computeOutputNs: number,
+) => void;
+
 /**
  * One request on its way through the server. Made by a frontend, owned by the core from `DataPlane.infer` until the
  * sink got its end. Lives on the main thread only.
@@ -38,6 +46,8 @@ export class InferenceRequest {
   isEnded = false;
   /** Set by the present owner (queue, instance) to be told at once of a cancellation. */
   onCancel: ((request: InferenceRequest) => void) | undefined = undefined;
+  /** Set by an ensemble whose step this request is for: told of its times once it has succeeded, in ns. */
+  onSucceeded: OnSucceeded | undefined = undefined;
   /** Whatever the present owner keeps about the request, so that it needs no map; nobody else looks at it. */
   ownerNote: object | undefined = undefined;
 

@@ -17,8 +17,8 @@ const TIMEOUT_ACTION_DELAY = 1;
 const NS_PER_MICROSECOND = 1000;
 
 /**
- * The scheduler that a configuration asks for: dynamic batching, or each request by itself.
- * @throws InferenceError UNSUPPORTED for a scheduling choice this server does not have.
+ * The scheduler that a configuration asks for: dynamic batching, sequences, or each request by itself. Ensembles have
+ * no instances and get theirs where they are loaded (`ensemble-scheduler.ts`).
  */
 export function chooseScheduler(options: SchedulerOptions): Scheduler {
   const { schedulingChoice } = options.config.message;
@@ -31,17 +31,13 @@ export function chooseScheduler(options: SchedulerOptions): Scheduler {
       return sequenceScheduler(options);
     case "ensembleScheduling":
       throw new InferenceError(
-        "UNSUPPORTED",
-        `model '${options.config.name}' asks for ${SCHEDULING_NAMES[schedulingChoice.case]}, which this server does not have yet`,
+        "INTERNAL",
+        `ensemble '${options.config.name}' has no instances: its steps' models have`,
       );
     default:
       return schedulingChoice satisfies never;
   }
 }
-
-const SCHEDULING_NAMES = {
-  ensembleScheduling: "ensemble_scheduling",
-} as const;
 
 function sequenceScheduler(options: SchedulerOptions): SequenceScheduler {
   const { sequenceBatching, name } = options.config;

@@ -261,13 +261,16 @@ export class BatchDelivery implements RequestAnswers {
   }
 
   #recordSuccess(request: InferenceRequest, times: ComputeTimes): void {
+    const { computeInputNs, computeInferNs, computeOutputNs } = times;
+    const queueNs = request.computeStartNs - request.queueStartNs;
     this.#options.statistics.recordSuccess({
       requestNs: this.#options.clock.nowNs() - request.arrivalNs,
-      queueNs: request.computeStartNs - request.queueStartNs,
-      computeInputNs: times.computeInputNs,
-      computeInferNs: times.computeInferNs,
-      computeOutputNs: times.computeOutputNs,
+      queueNs,
+      computeInputNs,
+      computeInferNs,
+      computeOutputNs,
     });
+    request.onSucceeded?.(queueNs, computeInputNs, computeInferNs, computeOutputNs);
   }
 
   #ended(request: InferenceRequest): void {

@@ -26,7 +26,14 @@ function loaded(freed: string[] = []) {
     });
   }
   const statistics = new ModelCounters();
-  const fields = { config: CONFIG, executionSignature, scheduler, statistics, pool, resources };
+  const fields = {
+    config: CONFIG,
+    executionSignature,
+    scheduler,
+    statistics,
+    health: pool,
+    resources,
+  };
   const model = new LoadedModel({ version: 1, loadDurationNs: 5, ...fields });
   return { model, scheduler, pool };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { InferenceError } from "../../../../src/base/error.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { SAMPLE_REPORT } from "../../../support/fake-instance-hosts.ts";
 import { refusalOf, ServerWorld } from "../../../support/server-world.ts";
 import { settle } from "../../../support/settle.ts";
@@ -173,7 +174,7 @@ describe("a plain load", () => {
       return SAMPLE_REPORT;
     };
     const loads = ["a", "a", "b"].map((name) => world.server.loadModel(name, {}));
-    await Bun.sleep(20);
+    await eventually(() => world.opened().length === 2);
     expect(world.opened().sort()).toEqual(["a/1", "b/1"]);
     expect(world.index()).toEqual(["a 1 LOADING", "b 1 LOADING"]);
     gate.resolve();
