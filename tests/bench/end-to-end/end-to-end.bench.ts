@@ -15,6 +15,8 @@ const CONCURRENCIES = [1, 8, 32] as const;
 const WINDOW_MS = Number(process.env["BENCH_WINDOW_MS"] ?? "1500");
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? "2");
 
+const WARM_UP_MS = 1000;
+
 interface Cell {
   readonly model: string;
   readonly protocol: string;
@@ -70,21 +72,18 @@ async function measure(
   concurrency: number,
 ): Promise<Cell> {
   const csv = join(work, "cell.csv");
+  const analyze = (windowMs: number, windowCount: number): void =>
+    run([
+      join(import.meta.dir, "perf_analyzer.sh"),
+      ...["-m", model, "-i", protocol, "-u", `127.0.0.1:${portOf(server, protocol)}`],
+      ...["--concurrency-range", String(concurrency), "-b", "1", "--sync", "-f", csv],
+      ...["-p", String(windowMs), "-r", String(windowCount), "-s", "1000", "--percentile", "50"],
+    ]);
+  // The first seconds of a path are its compilation; a server that has run for a minute has it behind it.
+  analyze(WARM_UP_MS, 1);
   const before = await totals(server, model);
   const cpuBefore = server.cpuMicroseconds();
-  run([
-    join(import.meta.dir, "perf_analyzer.sh"),
-    ...[
-      "-m",
-      model,
-      "-i",
-      protocol,
-      "-u",
-      `127.0.0.1:${protocol === "grpc" ? server.grpcPort : server.httpPort}`,
-    ],
-    ...["--concurrency-range", String(concurrency), "-b", "1", "--sync", "-f", csv],
-    ...["-p", String(WINDOW_MS), "-r", "3", "-s", "1000", "--percentile", "50"],
-  ]);
+  analyze(WINDOW_MS, 3);
   const cpu = server.cpuMicroseconds() - cpuBefore;
   const after = await totals(server, model);
   const requests = after.success - before.success;
@@ -101,6 +100,10 @@ async function measure(
       (after.inferences - before.inferences) / (after.executions - before.executions),
     ),
   };
+}
+
+function portOf(server: ServerProcess, protocol: string): number {
+  return protocol === "grpc" ? server.grpcPort : server.httpPort;
 }
 
 interface Totals {
