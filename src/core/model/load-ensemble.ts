@@ -85,6 +85,7 @@ export async function loadEnsemble(
       classify(output, { classCount, labels, hasBatchDimension }),
     plan: ensemblePlan(config, models),
     maxInflightRequests: maxInflightRequestsOf(message),
+    finishSequences: finishSequencesOf(models),
   });
   resources.defer(() => scheduler.stop());
   return new LoadedModel({
@@ -97,6 +98,14 @@ export async function loadEnsemble(
     health: new EnsembleHealth(steps, models, context.models),
     resources: resources.move(),
   });
+}
+
+function finishSequencesOf(models: readonly Model[]): (() => Promise<void>) | undefined {
+  const schedulers = models.map(({ scheduler }) => scheduler);
+  if (schedulers.every(({ finishSequences }) => finishSequences === undefined)) return undefined;
+  return async () => {
+    await Promise.all(schedulers.map((scheduler) => scheduler.finishSequences?.()));
+  };
 }
 
 /** An ensemble can serve while all of its steps can. */

@@ -23,6 +23,8 @@ export interface EnsembleOptions
   readonly plan: EnsemblePlan;
   /** Requests that one request has under way at each step; 0 = no limit. The others wait in memory. */
   readonly maxInflightRequests: number;
+  /** Has the steps' models finish their sequences, as schedulers do; undefined where none has any. */
+  readonly finishSequences?: (() => Promise<void>) | undefined;
 }
 
 /** A step under way in a scope. */

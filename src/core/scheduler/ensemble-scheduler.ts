@@ -9,6 +9,8 @@ import { stoppingError } from "./stopping-error.ts";
 /** Sends requests through the steps of an ensemble. It has no queue of its own: the steps' models have theirs. */
 export class EnsembleScheduler implements Scheduler {
   readonly pendingCount = 0;
+  /** There where a step has sequences: the ensemble's clients have to be able to end theirs. */
+  readonly finishSequences?: () => Promise<void>;
   readonly #options: EnsembleOptions;
   readonly #signatures = new StepSignatures();
   /** What has to run depends on the outputs asked for, which are the same for all requests of a signature. */
@@ -23,6 +25,7 @@ export class EnsembleScheduler implements Scheduler {
 
   constructor(options: EnsembleOptions) {
     this.#options = options;
+    if (options.finishSequences !== undefined) this.finishSequences = options.finishSequences;
     this.#wholeRoute = ensembleRoute(options.plan, undefined);
   }
 

@@ -106,3 +106,15 @@ test("an output has the labels of the step's output, unless it has its own", asy
   const own = await load(folder, { now: step }, 'label_filename: "own.txt"');
   expect(own.config.outputs[0]?.labels).toEqual(["one", "two"]);
 });
+
+test("a stop lets the sequences of steps come to their end, where there are any", async () => {
+  using folder = new TemporaryFolder();
+  const step = new StepStub(false);
+  expect((await load(folder, { now: step })).scheduler.finishSequences).toBeUndefined();
+  const over = Promise.withResolvers<void>();
+  Object.assign(step, { finishSequences: () => over.promise });
+  const end = (await load(folder, { now: step })).scheduler.finishSequences?.();
+  expect(await Promise.race([end, Promise.resolve("waits")])).toBe("waits");
+  over.resolve();
+  expect(await end).toBeUndefined();
+});
