@@ -18,6 +18,9 @@ export interface InstanceGroupOptions {
   readonly gpuCount: number;
 }
 
+/** Instances of one model, over all its groups. Each is a thread or a process: more would take the machine down. */
+const MAX_INSTANCE_COUNT = 1024;
+
 /** Backends whose CPU groups have two instances where no count is given. */
 const BACKENDS_WITH_TWO_CPU_INSTANCES: ReadonlySet<string> = new Set(["onnxruntime", "tensorflow"]);
 
@@ -45,6 +48,16 @@ export function normalizeInstanceGroups(
     if (group.kind === Kind.GPU && group.gpus.length === 0) group.gpus = ordinals(options.gpuCount);
     if (group.count < 1) group.count = defaultCount(message.backend, group.kind);
   });
+  const instanceCount = message.instanceGroup.reduce(
+    (sum, { count, gpus }) => sum + count * Math.max(1, gpus.length),
+    0,
+  );
+  faults.require(
+    instanceCount <= MAX_INSTANCE_COUNT,
+    () =>
+      `model ${message.name} asks for ${instanceCount} instances in all its instance groups, ` +
+      `a model may have ${MAX_INSTANCE_COUNT}`,
+  );
   faults.throwIfAny();
 }
 

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type {
   ModelConfig as ModelConfigMessage,
@@ -10,6 +9,7 @@ import { InferenceError } from "../../base/error.ts";
 import type { TensorSpec } from "../tensor/tensor-spec.ts";
 import { ENSEMBLE_PLATFORM } from "./backend-names.ts";
 import type { ModelConfig } from "./model-config.ts";
+import { readRegularFile } from "./read-regular-file.ts";
 import { sequenceBatchingFrom } from "./sequence-batching.ts";
 
 /**
@@ -88,7 +88,7 @@ function commonSpec(
 async function readLabels(path: string): Promise<readonly string[]> {
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await readRegularFile(path));
   } catch (thrown) {
     const isMissing = (thrown as { readonly code?: unknown }).code === "ENOENT";
     const message = thrown instanceof Error ? thrown.message : String(thrown);

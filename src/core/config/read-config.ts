@@ -1,8 +1,8 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { InferenceError } from "../../base/error.ts";
 import type { ParsedConfig } from "./parse-config.ts";
 import { emptyConfig, parseConfigJson, parseConfigText, parseConfigYaml } from "./parse-config.ts";
+import { readRegularFile } from "./read-regular-file.ts";
 
 /** Options of {@link readModelConfig}. */
 export interface ReadConfigOptions {
@@ -74,7 +74,7 @@ async function readOneOf(directory: string, name: string): Promise<ParsedConfig 
 
 async function readIfPresent(path: string): Promise<Uint8Array | undefined> {
   try {
-    return await readFile(path);
+    return await readRegularFile(path);
   } catch (thrown) {
     const code = (thrown as { readonly code?: unknown }).code;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;

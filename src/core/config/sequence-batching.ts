@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type {
   ModelConfig as ModelConfigMessage,
@@ -10,6 +9,7 @@ import { ModelSequenceBatching_Control_Kind as Kind } from "#gen/inference/model
 import { type Datatype, datatypeFromCode, elementBytesOf } from "../../base/datatype.ts";
 import { InferenceError } from "../../base/error.ts";
 import { elementCount, type Shape } from "../../base/shape.ts";
+import { readRegularFile } from "./read-regular-file.ts";
 
 /** How sequences share an instance. */
 export type SequenceStrategy =
@@ -187,7 +187,7 @@ async function fileBytes(
   };
   let bytes: Uint8Array;
   try {
-    bytes = await readFile(path);
+    bytes = await readRegularFile(path);
   } catch (thrown) {
     return refuse("cannot read file", thrown);
   }

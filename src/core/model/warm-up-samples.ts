@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Datatype, datatypeFromCode, elementBytesOf } from "../../base/datatype.ts";
 import { InferenceError, inferenceErrorFrom } from "../../base/error.ts";
 import type { Shape } from "../../base/shape.ts";
 import type { ExecutionSignature } from "../backend/backend-model.ts";
 import type { ModelConfig } from "../config/model-config.ts";
+import { readRegularFile } from "../config/read-regular-file.ts";
 import { type InputDescription, RequestSignature } from "../request/request-signature.ts";
 import type { TensorSpec } from "../tensor/tensor-spec.ts";
 import { RequestValidator } from "./validate-request.ts";
@@ -165,7 +165,7 @@ class SampleReader {
     const path = join(this.#folder, file);
     let bytes: Uint8Array;
     try {
-      bytes = await readFile(path);
+      bytes = await readRegularFile(path);
     } catch (thrown) {
       const text = thrown instanceof Error ? thrown.message : String(thrown);
       throw refusal(`input '${name}' cannot be read from '${path}': ${text}`);

@@ -22,6 +22,13 @@ describe("normalizeInstanceGroups", () => {
     expect(groups("", 2)).toEqual([["m", Kind.GPU, 1, [0, 1]]]);
   });
 
+  test("refuses more instances than a machine can have", () => {
+    expect(groups("instance_group [ { count: 1024 kind: KIND_CPU } ]")).toHaveLength(1);
+    expect(refusal("instance_group [ { count: 1024 }, { count: 2147483647 } ]")).toContain(
+      "model m asks for 2147484671 instances in all its instance groups, a model may have 1024",
+    );
+  });
+
   test("names groups by their place and keeps given names", () => {
     expect(
       groups('instance_group [ { name: "left" kind: KIND_CPU count: 1 }, { kind: KIND_CPU } ]'),
