@@ -1,15 +1,16 @@
 import { readFileSync } from "node:fs";
 import {
   createSecureServer,
-  createServer,
   type Http2SecureServer,
-  type Http2Server,
+  performServerHandshake,
   type ServerHttp2Session,
   type ServerOptions,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
+import type { TCPSocketListener, TCPSocketListenOptions } from "bun";
 import { InferenceError } from "../../../base/error.ts";
 import type { Logger } from "../../../base/log.ts";
+import { BatchingSocket } from "./batching-socket.ts";
 import { callStatusFrom } from "./call-status.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 
@@ -53,6 +54,11 @@ const STREAM_RESET_RATE = 10_000;
  */
 const MAX_SESSION_MEMORY_MEGABYTES = 100_000;
 
+/** Bun.listen takes `reusePort`; its types do not say so. */
+type PlainListenOptions = TCPSocketListenOptions<BatchingSocket | undefined> & {
+  readonly reusePort: boolean;
+};
+
 /** Options that node's http2 knows and its types do not. */
 interface ResetLimits {
   readonly streamResetBurst: number;
@@ -83,8 +89,7 @@ function readPem(what: string, path: string): Buffer {
   }
 }
 
-function createHttp2Server(tls: GrpcTlsFiles | undefined): Http2Server | Http2SecureServer {
-  if (!tls) return createServer(SERVER_OPTIONS);
+function createTlsServer(tls: GrpcTlsFiles): Http2SecureServer {
   return createSecureServer({
     ...SERVER_OPTIONS,
     cert: readPem("--grpc-server-cert", tls.serverCert),
@@ -97,43 +102,25 @@ function createHttp2Server(tls: GrpcTlsFiles | undefined): Http2Server | Http2Se
 
 /** The HTTP/2 server of the gRPC port and its connections. */
 export class Http2Listener {
-  readonly #server: Http2Server | Http2SecureServer;
   readonly #options: Http2ListenerOptions;
+  readonly #tlsServer: Http2SecureServer | undefined;
   readonly #connections = new Set<Connection>();
+  #plainListener: TCPSocketListener<BatchingSocket | undefined> | undefined;
+  #whenEmpty: (() => void) | undefined;
 
   /** @throws InferenceError INVALID_ARG when a PEM file cannot be read. */
   constructor(options: Http2ListenerOptions) {
     this.#options = options;
-    const server = createHttp2Server(options.tls);
-    this.#server = server;
-    server.on("session", (session) => this.#onSession(session));
-    // Faults of a single client; unheard they would end the process.
-    const report = (error: unknown) => {
-      options.logger.verbose(1, "gRPC client connection failed", { error: String(error) });
-    };
-    server.on("sessionError", report);
-    server.on("clientError", report);
-    server.on("tlsClientError", report);
-  }
-
-  /** @returns the port. @throws Error of the system, EADDRINUSE for example. */
-  listen(): Promise<number> {
-    const { address, port, reusePort } = this.#options;
-    const server = this.#server;
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen({ host: address, port, reusePort }, () => {
-        server.off("error", reject);
-        server.on("error", (error) => {
-          this.#options.logger.error("gRPC port failed", { error: String(error) });
-        });
-        resolve((server.address() as AddressInfo).port);
-      });
-    });
+    this.#tlsServer = options.tls && createTlsServer(options.tls);
   }
 
   get connectionCount(): number {
     return this.#connections.size;
+  }
+
+  /** @returns the port. @throws Error of the system, EADDRINUSE for example. */
+  async listen(): Promise<number> {
+    return this.#tlsServer ? await this.#listenTls(this.#tlsServer) : this.#listenPlain();
   }
 
   /**
@@ -141,21 +128,70 @@ export class Http2Listener {
    * all connections have gone.
    */
   async stop(graceMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
-    });
+    this.#plainListener?.stop();
+    this.#tlsServer?.close();
     for (const connection of this.#connections) connection.close();
+    if (this.#connections.size === 0) return;
     const timer = setTimeout(() => {
       for (const connection of this.#connections) connection.destroy(SERVER_EXITING);
     }, graceMs);
-    await closed;
+    await new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
     clearTimeout(timer);
+  }
+
+  /** Without TLS the sockets are ours, so that the answers of one turn leave together. */
+  #listenPlain(): number {
+    const { address, port, reusePort } = this.#options;
+    const listenOptions: PlainListenOptions = {
+      hostname: address,
+      port,
+      reusePort,
+      socket: {
+        open: (socket) => {
+          socket.data = new BatchingSocket(socket);
+          this.#onSession(performServerHandshake(socket.data, SERVER_OPTIONS));
+        },
+        data: (socket, chunk) => socket.data?.onData(chunk),
+        drain: (socket) => socket.data?.onDrain(),
+        close: (socket) => socket.data?.onClose(),
+        error: (_socket, error) => this.#reportFailure(error),
+      },
+    };
+    this.#plainListener = Bun.listen(listenOptions);
+    return this.#plainListener.port;
+  }
+
+  #listenTls(server: Http2SecureServer): Promise<number> {
+    const { address, port, reusePort } = this.#options;
+    const report = (error: unknown) => this.#reportFailure(error);
+    server.on("session", (session) => this.#onSession(session));
+    // Faults of a single client; unheard they would end the process.
+    server.on("sessionError", report);
+    server.on("clientError", report);
+    server.on("tlsClientError", report);
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host: address, port, reusePort }, () => {
+        server.off("error", reject);
+        server.on("error", report);
+        resolve((server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  #reportFailure(error: unknown): void {
+    this.#options.logger.verbose(1, "gRPC client connection failed", { error: String(error) });
   }
 
   #onSession(session: ServerHttp2Session): void {
     const { connection: options, logger } = this.#options;
     const connection = new Connection(session, { ...options, logger, windowBytes: WINDOW_BYTES });
     this.#connections.add(connection);
-    session.once("close", () => this.#connections.delete(connection));
+    session.once("close", () => {
+      this.#connections.delete(connection);
+      if (this.#connections.size === 0) this.#whenEmpty?.();
+    });
   }
 }
