@@ -97,7 +97,7 @@ class HttpConnection {
     while (true) {
       const status = finalStatus(this.#received);
       if (status !== undefined) {
-        await this.#quiet();
+        await this.#quiet(request.hasNoBody);
         return status;
       }
       if (this.#isClosed) return "closed";
@@ -116,11 +116,12 @@ class HttpConnection {
     this.#wake?.();
   }
 
-  /** Waits until the whole body is here, as its length or its last chunk tells. */
-  async #quiet(): Promise<void> {
+  /** Waits until the whole answer is here, as the length of its body or its last chunk tells. */
+  async #quiet(hasNoBody: boolean): Promise<void> {
     const deadline = performance.now() + 1000;
-    while (!this.#isClosed && !isComplete(this.#received) && performance.now() < deadline)
-      await this.#change(50);
+    const isWhole = (): boolean =>
+      hasNoBody ? this.#received.includes("\r\n\r\n") : isComplete(this.#received);
+    while (!this.#isClosed && !isWhole() && performance.now() < deadline) await this.#change(50);
   }
 
   #change(timeoutMs: number): Promise<void> {

@@ -7,6 +7,8 @@ export interface HttpCase {
   readonly payload: Uint8Array;
   /** The framing itself is broken, so the connection cannot be used for a next request. */
   readonly breaksConnection: boolean;
+  /** The answer has a length, but no body: that of a HEAD. */
+  readonly hasNoBody: boolean;
 }
 
 const PATHS = [
@@ -69,11 +71,14 @@ const SCALARS = [
 /** A malformed (now and then a well-formed) HTTP request, drawn from the grammar of the infer protocol. */
 export function httpCase(random: Random): HttpCase {
   const kind = random.below(10);
-  if (kind === 0) return { payload: garbageFraming(random), breaksConnection: true };
+  if (kind === 0) {
+    return { payload: garbageFraming(random), breaksConnection: true, hasNoBody: false };
+  }
   const body =
     kind < 4 ? binaryBody(random) : { head: [], bytes: encoder.encode(jsonText(random)) };
+  const verb = random.pick(VERBS);
   const headers = [
-    `${random.pick(VERBS)} ${random.pick(PATHS)} HTTP/1.1`,
+    `${verb} ${random.pick(PATHS)} HTTP/1.1`,
     "Host: 127.0.0.1",
     ...body.head,
     ...oddHeaders(random),
@@ -82,6 +87,7 @@ export function httpCase(random: Random): HttpCase {
   return {
     payload: join(encoder.encode(`${headers.join("\r\n")}\r\n\r\n`), body.bytes),
     breaksConnection: false,
+    hasNoBody: verb === "HEAD",
   };
 }
 

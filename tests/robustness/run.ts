@@ -4,7 +4,7 @@
  * `bun tests/robustness/run.ts [--seed=N] [--requests=N] [--cycles=N] [-- command words…]`
  * Prints one line a trial and exits 1 when the server fell, leaked or answered a good request wrongly.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -77,6 +77,7 @@ async function settledGrowth(
 
 const work = mkdtempSync(join(tmpdir(), "tribune-robustness-"));
 const models = join(work, "models");
+const logPath = join(work, "server.log");
 mkdirSync(models);
 const made = Bun.spawnSync([
   join(ROOT, ".venv/bin/python"),
@@ -89,7 +90,7 @@ const server = await startServer(
   command,
   models,
   ["--model-control-mode=explicit", "--load-model=*", "--http-max-input-size=1073741824"],
-  join(work, "server.log"),
+  logPath,
 );
 try {
   await trial("warm-up", server, 512 * MEBIBYTE, () => fuzzHttp(server, seed ^ 0x5bd1e995, 5000));
@@ -115,6 +116,11 @@ try {
   const code = await server.stop();
   if (code !== 0) {
     process.stdout.write(`the server exited with ${code}\n`);
+    failures++;
+  }
+  const uncaught = /^.*caught by nobody.*$/m.exec(readFileSync(logPath, "utf8"));
+  if (uncaught !== null) {
+    process.stdout.write(`the server let an exception go: ${uncaught[0]}\n`);
     failures++;
   }
   rmSync(work, { recursive: true, force: true });
