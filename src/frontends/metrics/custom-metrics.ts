@@ -115,12 +115,15 @@ export class CustomMetrics implements ModelMetricCalls {
     if (operation === "observe" && instrument instanceof Histogram) {
       instrument.observe(labels, value);
     } else if (operation === "set" && instrument instanceof Gauge) {
-      series.value = value;
       instrument.set(labels, value);
+      series.value = value;
     } else if (operation === "increment" && !(instrument instanceof Histogram)) {
-      if (instrument instanceof Counter && value < 0) throw refused("a counter does not go down");
-      series.value += value;
+      // Not `value < 0`: NaN would stay in the counter for ever.
+      if (instrument instanceof Counter && !(value >= 0)) {
+        throw refused(`a counter goes up only, by 0 or more: it was given ${value}`);
+      }
       instrument.inc(labels, value);
+      series.value += value;
     } else {
       throw refused(`a ${KIND_NAMES[series.family.kind]} cannot ${operation}`);
     }

@@ -1,6 +1,7 @@
 """What a model may ask of the server: log lines, metrics, models to load, and its own configuration."""
 
 import json
+import math
 import os
 import sys
 
@@ -89,17 +90,25 @@ class Metric:
         """The present value of a counter or gauge."""
         if self._family._kind == MetricFamily.HISTOGRAM:
             raise TritonModelException("Failed to get metric value: a histogram has no single value.")
-        return _ask("metric_value", id=self._id)
+        return float(_ask("metric_value", id=self._id))
 
     def _change(self, operation, value):
         tribune_request.server.channel.send(
-            {"t": "call", "c": 0, "m": "metric_change", "id": self._id, "op": operation, "value": float(value)}
+            {"t": "call", "c": 0, "m": "metric_change", "id": self._id, "op": operation, "value": _json_number(value)}
         )
 
     def __del__(self):
         identifier = getattr(self, "_id", None)
         if identifier is not None and tribune_request.server is not None:
             tribune_request.server.channel.send_later({"t": "call", "c": 0, "m": "metric_delete", "id": identifier})
+
+
+def _json_number(value):
+    """JSON has no NaN and no infinities: those go as the words that the server knows."""
+    number = float(value)
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 class MetricFamily:

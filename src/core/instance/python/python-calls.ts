@@ -20,6 +20,9 @@ export class PythonCalls {
   readonly #logger: Logger;
   /** Inferences under way, by call number. */
   readonly #running = new Map<number, InferenceRequest>();
+  /** Metric families and metrics that the process holds: a process that is killed releases nothing itself. */
+  readonly #families = new Set<number>();
+  readonly #metrics = new Set<number>();
 
   constructor(session: PythonSession, server: ServerCalls, logger: Logger) {
     this.#session = session;
@@ -37,10 +40,14 @@ export class PythonCalls {
     void this.#answer(call, message, tail);
   }
 
-  /** The process has gone: nobody waits for its calls any more. */
-  cancelAll(): void {
+  /** The process has gone: nobody waits for its calls any more, and what it held is released. */
+  dispose(): void {
     for (const request of this.#running.values()) request.cancel();
     this.#running.clear();
+    for (const metric of this.#metrics) this.#server.metrics.releaseMetric(metric);
+    this.#metrics.clear();
+    for (const family of this.#families) this.#server.metrics.releaseFamily(family);
+    this.#families.clear();
   }
 
   async #answer(call: number, message: Message, tail: Uint8Array): Promise<void> {
@@ -61,7 +68,6 @@ export class PythonCalls {
   }
 
   #ask(message: Message, tail: Uint8Array): unknown {
-    const { metrics } = this.#server;
     switch (message["m"]) {
       case "load":
         return this.#server.load(
@@ -75,30 +81,43 @@ export class PythonCalls {
         return this.#server.isReady(String(message["model"]), String(message["version"]));
       case "cancel":
         return this.#running.get(Number(message["call"]))?.cancel();
+      default:
+        return this.#askMetrics(message);
+    }
+  }
+
+  #askMetrics(message: Message): unknown {
+    const { metrics } = this.#server;
+    const id = Number(message["id"]);
+    switch (message["m"]) {
       case "metric_family":
-        return metrics.family(
-          String(message["name"]),
-          String(message["description"]),
-          Number(message["kind"]),
+        return kept(
+          this.#families,
+          metrics.family(
+            String(message["name"]),
+            String(message["description"]),
+            Number(message["kind"]),
+          ),
         );
       case "metric_family_delete":
-        return metrics.releaseFamily(Number(message["id"]));
+        this.#families.delete(id);
+        return metrics.releaseFamily(id);
       case "metric":
-        return metrics.metric(
-          Number(message["family"]),
-          message["labels"] as Record<string, string>,
-          (message["buckets"] ?? undefined) as readonly number[] | undefined,
+        return kept(
+          this.#metrics,
+          metrics.metric(
+            Number(message["family"]),
+            message["labels"] as Record<string, string>,
+            (message["buckets"] ?? undefined) as readonly number[] | undefined,
+          ),
         );
       case "metric_delete":
-        return metrics.releaseMetric(Number(message["id"]));
+        this.#metrics.delete(id);
+        return metrics.releaseMetric(id);
       case "metric_change":
-        return metrics.change(
-          Number(message["id"]),
-          String(message["op"]),
-          Number(message["value"]),
-        );
+        return metrics.change(id, String(message["op"]), Number(message["value"]));
       case "metric_value":
-        return metrics.value(Number(message["id"]));
+        return jsonNumber(metrics.value(id));
       default:
         throw new InferenceError("INTERNAL", `unknown call '${message["m"]}'`);
     }
@@ -141,6 +160,16 @@ export class PythonCalls {
       sink.onError(inferenceErrorFrom(error), true);
     }
   }
+}
+
+/** JSON has no NaN and no infinities: those go as words, which Python's `float` reads. */
+function jsonNumber(value: number): number | string {
+  return Number.isFinite(value) ? value : String(value);
+}
+
+function kept(held: Set<number>, id: number): number {
+  held.add(id);
+  return id;
 }
 
 function filesOf(places: unknown, tail: Uint8Array): ReadonlyMap<string, Uint8Array> {

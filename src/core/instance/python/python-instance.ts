@@ -69,6 +69,8 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
   #restarting: Promise<void> | undefined;
   #disposal: Promise<void> | undefined;
   #onIdle: (() => void) | undefined;
+  /** The question that is under way: all who want to know meanwhile share its answer. */
+  #readyCheck: Promise<boolean> | undefined;
 
   constructor(options: PythonInstanceOptions, started: StartedPython) {
     this.name = options.name;
@@ -86,6 +88,13 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
     const started = this.#started;
     if (started === undefined) return false;
     if (!started.hasReadyCheck || this.#running !== undefined) return true;
+    this.#readyCheck ??= this.#askReady(started).finally(() => {
+      this.#readyCheck = undefined;
+    });
+    return this.#readyCheck;
+  }
+
+  async #askReady(started: StartedPython): Promise<boolean> {
     try {
       const answer = await started.session.ask({ t: "h", c: 0 }, this.#options.readyTimeoutMs);
       return answer["v"] === true;
@@ -271,7 +280,7 @@ export class PythonInstance implements SupervisedInstance, PythonSessionListener
       } else if (tensors === undefined) {
         answers.complete(request);
       } else {
-        answers.respond(request, tensors, responseParameters(message["p"]), isFinal);
+        answers.respond(request, tensors, parametersFromText(message["p"]), isFinal);
       }
     } catch (thrown) {
       const error = new InferenceError(
@@ -357,10 +366,6 @@ function rowOf(key: number, request: InferenceRequest, entries: readonly TensorE
     signature.outputs.length === 0 ? null : signature.outputs.map(({ name }) => name),
     entries,
   ];
-}
-
-function responseParameters(text: unknown): ReturnType<typeof parametersFromText> {
-  return parametersFromText(text);
 }
 
 /** A result of an instance that answers by itself. */

@@ -29,6 +29,8 @@ export interface PythonProcessListener {
 }
 
 const KILL_AFTER_MS = 5_000;
+/** A printed line that is longer is logged in pieces, so that one without an end takes no memory. */
+const MAX_LINE_CHARS = 1 << 16;
 
 /** One CPython process and its socket. */
 export class PythonProcess {
@@ -203,8 +205,14 @@ function spawn(
         env: { ...options.environment, PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" },
       },
     );
-    void logLines(child.stdout, options);
-    void logLines(child.stderr, options);
+    for (const stream of [child.stdout, child.stderr]) {
+      logLines(stream, options).catch((error: unknown) => {
+        options.logger.warning("cannot read what a Python process prints", {
+          instance: options.name,
+          error: textOf(error),
+        });
+      });
+    }
     return child;
   } catch (error) {
     throw new InferenceError(
@@ -226,6 +234,10 @@ async function logLines(
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) options.logger.info(line, { instance: options.name });
+    if (rest.length > MAX_LINE_CHARS) {
+      options.logger.info(rest, { instance: options.name });
+      rest = "";
+    }
   }
   if (rest !== "") options.logger.info(rest, { instance: options.name });
 }

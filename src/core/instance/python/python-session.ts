@@ -35,8 +35,8 @@ export class PythonSession {
   #isFlushScheduled = false;
   #isClosed = false;
   #nextKey = 0;
-  /** The answer that `ask` waits for. */
-  #answer: PromiseWithResolvers<Frame["message"]> | undefined;
+  /** What `ask` waits for, oldest first: the process answers in the order in which it was asked. */
+  readonly #awaited: PromiseWithResolvers<Frame["message"]>[] = [];
 
   private constructor(options: PythonSessionOptions) {
     this.name = options.name;
@@ -82,7 +82,7 @@ export class PythonSession {
   }
 
   /**
-   * Sends a command and waits for its answer, `done` or `failed`.
+   * Sends a command and waits for its answer. Several may wait; one that came too late is passed over.
    * @throws InferenceError INTERNAL with the model's words; also when the process ends or takes too long.
    */
   async ask(
@@ -91,7 +91,7 @@ export class PythonSession {
   ): Promise<Frame["message"]> {
     if (this.#isClosed) throw this.#closedError("it has ended");
     const answer = Promise.withResolvers<Frame["message"]>();
-    this.#answer = answer;
+    this.#awaited.push(answer);
     const timer = setTimeout(() => {
       answer.reject(
         new InferenceError("INTERNAL", `'${this.name}' did not answer within ${timeoutMs} ms`, {
@@ -106,7 +106,6 @@ export class PythonSession {
       throw new InferenceError("INTERNAL", String(message["e"]), { reason: "BACKEND" });
     } finally {
       clearTimeout(timer);
-      this.#answer = undefined;
     }
   }
 
@@ -189,7 +188,7 @@ export class PythonSession {
       case "mapped":
         break;
       default:
-        this.#answer?.resolve(message);
+        this.#awaited.shift()?.resolve(message);
     }
     this.returnBlocks();
   }
@@ -214,9 +213,9 @@ export class PythonSession {
 
   #onExit(description: string): void {
     this.#isClosed = true;
-    this.#calls.cancelAll();
+    this.#calls.dispose();
     const error = this.#closedError(description);
-    this.#answer?.reject(error);
+    for (const answer of this.#awaited.splice(0)) answer.reject(error);
     this.listener?.onClosed(error);
     this.tensors[Symbol.dispose]();
   }
