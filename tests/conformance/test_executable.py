@@ -12,8 +12,7 @@ EXECUTABLE = ROOT / "dist" / "tribune"
 MAX_EXECUTABLE_BYTES = 170_000_000
 # On a quiet machine half a second; here it shares two cores with the rest of the tests.
 MAX_READY_SECONDS = 2.0
-# 150 MB is what we want; each Worker with an onnxruntime model still takes 9. This bound only keeps it from growing.
-MAX_IDLE_RSS_BYTES = 210_000_000
+MAX_IDLE_RSS_BYTES = 150_000_000
 
 pytestmark = pytest.mark.skipif(not EXECUTABLE.exists(), reason="dist/tribune is not built (make build)")
 
