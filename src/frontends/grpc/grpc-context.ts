@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { InferenceError, inferenceErrorFrom } from "../../base/error.ts";
 import type { Logger } from "../../base/log.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { DataPlane } from "../../core/data-plane.ts";
@@ -50,5 +51,12 @@ export class GrpcContext {
     this.restrictedApis = options.restrictedApis ?? NO_RESTRICTIONS;
     this.responseCompressionLevel = options.responseCompressionLevel ?? "none";
     this.maxReceiveBytes = options.maxReceiveBytes ?? MAX_MESSAGE_BYTES;
+  }
+
+  /** What was thrown while an rpc was handled, as an error for its client. What nobody meant to throw is logged. */
+  errorFrom(thrown: unknown, rpcName: string): InferenceError {
+    if (thrown instanceof InferenceError) return thrown;
+    this.logger.error("rpc failed unexpectedly", { rpc: rpcName, error: String(thrown) });
+    return inferenceErrorFrom(thrown);
   }
 }

@@ -1,4 +1,4 @@
-import { type InferenceError, inferenceErrorFrom } from "../../base/error.ts";
+import type { InferenceError } from "../../base/error.ts";
 import type { Model } from "../../core/model/model.ts";
 import { InferenceRequest } from "../../core/request/inference-request.ts";
 import type { InferenceResponse, ResponseSink } from "../../core/request/inference-response.ts";
@@ -22,6 +22,8 @@ export interface StreamInferSessionOptions<T> {
   /** A request has ended: its message is held no longer. */
   readonly onRequestEnd?: () => void;
 }
+
+const RPC_NAME = "ModelStreamInfer";
 
 /** The place of a request in the stream's order; its answer waits until those before it have gone. */
 interface OrderedAnswer<T> {
@@ -84,7 +86,7 @@ export class StreamInferSession<T> {
       this.#start(model, request, sink);
     } catch (thrown) {
       // A request that never got its model has a place too, behind those before it.
-      const answer = answers.refusal(inferenceErrorFrom(thrown), opened.id);
+      const answer = answers.refusal(context.errorFrom(thrown, RPC_NAME), opened.id);
       this.settle(place ?? this.#takePlace(), answer);
     }
   }
@@ -210,7 +212,8 @@ class OrderedSink<T> extends StreamSink<T> {
       // The one answer is the last one, also where the model says so only afterwards.
       this.#answer ??= this.answers.response(response, this.form, true);
     } catch (thrown) {
-      this.#answer = this.answers.failure(inferenceErrorFrom(thrown), this.form, this.id, true);
+      const error = this.session.options.context.errorFrom(thrown, RPC_NAME);
+      this.#answer = this.answers.failure(error, this.form, this.id, true);
     }
     if (isFinal) this.onComplete();
   }
@@ -239,7 +242,7 @@ class DecoupledSink<T> extends StreamSink<T> {
     try {
       this.session.write(this.answers.response(response, this.form, isFinal));
     } catch (thrown) {
-      const error = inferenceErrorFrom(thrown);
+      const error = this.session.options.context.errorFrom(thrown, RPC_NAME);
       this.session.write(this.answers.failure(error, this.form, this.id, isFinal));
     }
     if (isFinal) this.session.forget(this.request);

@@ -80,7 +80,7 @@ export class CallRouter {
         stream.on("close", () => this.#openStreams.delete(call));
       }
     } catch (thrown) {
-      refuseCall(stream, callStatusFrom(thrown));
+      refuseCall(stream, callStatusFrom(this.#context.errorFrom(thrown, rpcName)));
     }
   }
 }

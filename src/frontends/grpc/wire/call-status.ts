@@ -1,5 +1,5 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { type InferenceError, inferenceErrorFrom } from "../../../base/error.ts";
+import type { InferenceError } from "../../../base/error.ts";
 import { GRPC_STATUS, grpcStatusOf, HTTP_STATUS } from "../../status.ts";
 import { encodeGrpcMessage } from "./grpc-message.ts";
 
@@ -23,10 +23,9 @@ export const RESPONSE_HEADERS: OutgoingHttpHeaders = {
 
 const OK_TRAILERS: OutgoingHttpHeaders = { "grpc-status": String(GRPC_STATUS.ok) };
 
-/** Status of a thrown error; of one that nobody meant to throw, INTERNAL. */
-export function callStatusFrom(thrown: unknown): CallStatus {
-  const error: InferenceError = inferenceErrorFrom(thrown);
-  return { code: grpcStatusOf(error.code), message: error.message };
+/** Status of an error. */
+export function callStatusFrom({ code, message }: InferenceError): CallStatus {
+  return { code: grpcStatusOf(code), message };
 }
 
 /** Trailers of an answer. */

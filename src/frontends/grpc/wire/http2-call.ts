@@ -73,6 +73,8 @@ export abstract class Http2Call implements MessageReceiver, ByteHolder {
     }
   }
 
+  /** For the log. */
+  protected abstract readonly rpcName: string;
   abstract onMessage(message: Buffer): void;
   /** The client has sent all its messages, whole. */
   protected abstract onHalfClose(): void;
@@ -221,7 +223,7 @@ export abstract class Http2Call implements MessageReceiver, ByteHolder {
   }
 
   #refuse(thrown: unknown): void {
-    const status = callStatusFrom(thrown);
+    const status = callStatusFrom(this.context.errorFrom(thrown, this.rpcName));
     const isTooLong = thrown instanceof MessageTooLongError;
     this.fail(isTooLong ? { ...status, code: GRPC_STATUS.resourceExhausted } : status);
   }

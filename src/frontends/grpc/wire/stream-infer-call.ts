@@ -16,6 +16,7 @@ const SERVER_EXITING = callStatusFrom(new InferenceError("UNAVAILABLE", "Server 
 
 /** ModelStreamInfer on the hot path. */
 export class StreamInferCall extends Http2Call {
+  protected readonly rpcName = "ModelStreamInfer";
   readonly #session: StreamInferSession<Buffer>;
   #isDraining = false;
 

@@ -1,4 +1,4 @@
-import { type InferenceError, inferenceErrorFrom } from "../../../base/error.ts";
+import type { InferenceError } from "../../../base/error.ts";
 import type { InferenceRequest } from "../../../core/request/inference-request.ts";
 import type { InferenceResponse, ResponseSink } from "../../../core/request/inference-response.ts";
 import { GRPC_STATUS } from "../../status.ts";
@@ -10,6 +10,7 @@ import { Http2Call } from "./http2-call.ts";
 
 /** ModelInfer on the hot path: one message in, one frame out, and nothing allocated that is not needed. */
 export class UnaryInferCall extends Http2Call implements ResponseSink {
+  protected readonly rpcName = "ModelInfer";
   readonly #arrivalNs = this.context.clock.nowNs();
   #request: InferenceRequest | undefined;
   #form: InferRequestForm | undefined;
@@ -45,7 +46,7 @@ export class UnaryInferCall extends Http2Call implements ResponseSink {
       // The bytes are borrowed: they are copied now, although the answer may have to wait for the end.
       if (this.#form) this.#frame ??= inferResponseFrame(response, this.#form);
     } catch (thrown) {
-      this.onError(inferenceErrorFrom(thrown));
+      this.onError(this.context.errorFrom(thrown, this.rpcName));
       return;
     }
     if (isFinal) this.onComplete();

@@ -1,5 +1,5 @@
 /**
- * The server of `grpc-unary.bench.ts`, in a process of its own: `bun grpc-bench-server.ts floor|hot|connect`. Prints its port.
+ * The server of `grpc-frontend.bench.ts`, in a process of its own: `bun grpc-bench-server.ts floor|hot|connect`. Prints its port.
  */
 import { createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";

@@ -2,19 +2,17 @@
  * What does the gRPC frontend cost the server for one ModelInfer, without a model behind it? CPU µs per request of the
  * server process (user and system), for add_sub-sized messages, beside an empty reply of node:http2 in the same run.
  *
- * `bun tests/bench/grpc-unary.bench.ts [rounds]`. Prints one JSON line a cell.
+ * `bun tests/bench/grpc/grpc-frontend.bench.ts [rounds [modes]]`. Prints one JSON line a cell.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { messageBytes, sumRequest } from "../support/infer-requests.ts";
-import { runGrpcLoad } from "./load/grpc-load.ts";
+import { messageBytes, sumRequest } from "../../support/infer-requests.ts";
+import { runGrpcLoad } from "../load/grpc-load.ts";
+import { processCpuMicroseconds } from "../load/http-load.ts";
 
 const MODES = ["floor", "hot", "connect"] as const;
 const CONCURRENCIES = [1, 8, 32] as const;
-const REQUEST_COUNT = 20_000;
+const REQUEST_COUNTS = { floor: 20_000, hot: 20_000, connect: 5000 } as const;
 const WARM_UP_COUNT = 10_000;
-/** The kernel counts CPU in ticks of 10 ms. */
-const TICK_MICROSECONDS = 10_000;
 const MODEL_INFER = "/inference.GRPCInferenceService/ModelInfer";
 
 type Mode = (typeof MODES)[number];
@@ -25,15 +23,10 @@ interface RunningServer {
 }
 
 async function startServer(mode: Mode): Promise<RunningServer> {
-  const script = join(import.meta.dir, "load/grpc-bench-server.ts");
+  const script = join(import.meta.dir, "grpc-bench-server.ts");
   const child = Bun.spawn([process.execPath, script, mode], { stdout: "pipe" });
   const { value } = await child.stdout.getReader().read();
   return { process: child, port: Number(new TextDecoder().decode(value)) };
-}
-
-function cpuMicroseconds({ pid }: Bun.Subprocess): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MICROSECONDS;
 }
 
 async function measure(
@@ -42,7 +35,7 @@ async function measure(
   concurrency: number,
   requestCount: number,
 ) {
-  const before = cpuMicroseconds(server.process);
+  const before = await processCpuMicroseconds(server.process.pid);
   const result = await runGrpcLoad({
     port: server.port,
     path: MODEL_INFER,
@@ -50,7 +43,7 @@ async function measure(
     concurrency,
     requestCount,
   });
-  const spent = cpuMicroseconds(server.process) - before;
+  const spent = (await processCpuMicroseconds(server.process.pid)) - before;
   if (mode !== "floor" && result.failedCount > 0)
     throw new Error(`${result.failedCount} calls failed`);
   const at = (share: number) =>
@@ -74,14 +67,14 @@ async function main(): Promise<void> {
       const cells = new Map<Mode, number[]>();
       for (let i = 0; i < rounds; i++) {
         for (const [mode, server] of servers) {
-          const cell = await measure(mode, server, concurrency, REQUEST_COUNT);
+          const cell = await measure(mode, server, concurrency, REQUEST_COUNTS[mode]);
           cells.set(mode, [...(cells.get(mode) ?? []), cell.cpuMicroseconds]);
           const line = {
-            name: "grpc-unary",
+            name: "grpc-frontend",
             unit: "µs",
             mode,
             concurrency,
-            n: REQUEST_COUNT,
+            n: REQUEST_COUNTS[mode],
             ...cell,
           };
           process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -90,7 +83,7 @@ async function main(): Promise<void> {
       for (const [mode, values] of cells) {
         const median = values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
         process.stdout.write(
-          `${JSON.stringify({ name: "grpc-unary median", mode, concurrency, median })}\n`,
+          `${JSON.stringify({ name: "grpc-frontend median", mode, concurrency, median })}\n`,
         );
       }
     }
