@@ -70,7 +70,7 @@ test-static: node_modules/.installed
 
 .PHONY: test-unit
 test-unit: node_modules/.installed $(ONNXRUNTIME) .venv/.installed-tests
-	$(call say,bun test,unit contract golden house)
+	$(call say,bun test,unit contract house)
 	@$(BUN) test --timeout=60000 --only-failures
 
 .PHONY: test-judges
