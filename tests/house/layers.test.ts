@@ -40,13 +40,14 @@ const ALLOWED: readonly (readonly [zone: RegExp, allowed: readonly RegExp[]])[] 
       /^ffi\/(root|cuda)$/,
     ],
   ],
-  [/^frontends\/status$/, [/^base$/]],
+  // What both ports need stands beside their folders.
+  [/^frontends\/(status|rpc-apis|request-memo|reserved-parameters)$/, [/^base$/]],
   [
     /^frontends\//,
     [
       /^base$/,
       /^core\/(planes|tensor|request)$/,
-      /^frontends\/status$/,
+      /^frontends\/(status|rpc-apis|request-memo|reserved-parameters)$/,
       /^gen$/,
       /^package:(node:|@bufbuild\/protobuf|bun$)/,
     ],

@@ -3,10 +3,10 @@ import { InferenceError, inferenceErrorFrom } from "../../base/error.ts";
 import type { Logger } from "../../base/log.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { DataPlane } from "../../core/data-plane.ts";
+import type { RestrictedApis } from "../rpc-apis.ts";
 import { MAX_MESSAGE_BYTES } from "./codec/grpc-frame.ts";
 import { InferRequestDecoder } from "./codec/infer-request-decoder.ts";
 import { HeaderForwarding } from "./header-forwarding.ts";
-import type { RestrictedApis } from "./rpc-access.ts";
 
 /** What the inference service is made of, whatever carries it. */
 export interface GrpcServiceOptions {

@@ -1,17 +1,6 @@
 import { InferenceError } from "../../base/error.ts";
 import { type ParameterValue, RequestSignature } from "../../core/request/request-signature.ts";
-
-/** Names that only the server may give a meaning; metadata must not forge them. */
-const RESERVED_NAMES: readonly string[] = [
-  "sequence_id",
-  "sequence_start",
-  "sequence_end",
-  "priority",
-  "timeout",
-  "headers",
-  "binary_data_output",
-];
-const RESERVED_PREFIX = "triton_";
+import { RESERVED_PARAMETER_PREFIX, RESERVED_PARAMETERS } from "../reserved-parameters.ts";
 
 /**
  * `--grpc-header-forward-pattern`: metadata whose key matches become string parameters of the request. The match is
@@ -52,7 +41,7 @@ export class HeaderForwarding {
     let parameters: Map<string, ParameterValue> | undefined;
     for (const [name, value] of headers) {
       if (name.startsWith(":") || !pattern.test(name)) continue;
-      if (RESERVED_NAMES.includes(name) || name.startsWith(RESERVED_PREFIX)) {
+      if (RESERVED_PARAMETERS.includes(name) || name.startsWith(RESERVED_PARAMETER_PREFIX)) {
         throw new InferenceError(
           "INVALID_ARG",
           `Header '${name}' is reserved for Triton usage and cannot be forwarded.`,

@@ -1,5 +1,5 @@
 import type { Server } from "bun";
-import type { ApiName } from "./restricted-apis.ts";
+import type { ApiName } from "../rpc-apis.ts";
 
 /** Names in a path, percent-escapes decoded: `model_name`, `model_version` and the like. */
 export type PathParams = Readonly<Record<string, string | undefined>>;

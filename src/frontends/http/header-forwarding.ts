@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { InferenceError } from "../../base/error.ts";
 import type { Parameters, ParameterValue } from "../../core/request/request-signature.ts";
-import { RESERVED_PARAMETER_PREFIX, RESERVED_PARAMETERS } from "./codec/request-parameters.ts";
+import { RESERVED_PARAMETER_PREFIX, RESERVED_PARAMETERS } from "../reserved-parameters.ts";
 
 /**
  * `--http-header-forward-pattern`: request headers whose name matches become string parameters of the request.

@@ -3,12 +3,12 @@ import type { Logger } from "../../base/log.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { DataPlane } from "../../core/data-plane.ts";
 import type { Model } from "../../core/model/model.ts";
+import type { RestrictedApis } from "../rpc-apis.ts";
 import { InferRequestCodec } from "./codec/infer-request.ts";
 import { InferResponseCodec } from "./codec/infer-response.ts";
 import { HeaderForwarding } from "./header-forwarding.ts";
 import { OpenRequests } from "./open-requests.ts";
 import { RequestBodies } from "./request-bodies.ts";
-import type { RestrictedApis } from "./restricted-apis.ts";
 
 /** Serves the inference service to browsers: gRPC-web and Connect. */
 export type RpcHandler = (request: Request) => Response | Promise<Response>;

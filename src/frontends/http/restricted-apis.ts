@@ -1,20 +1,6 @@
+import type { ApiName, RestrictedApis } from "../rpc-apis.ts";
 import { HTTP_STATUS } from "../status.ts";
 import { errorResponse } from "./json-response.ts";
-
-/** Groups of endpoints that `--http-restricted-api` can close. */
-export type ApiName =
-  | "health"
-  | "metadata"
-  | "inference"
-  | "shared-memory"
-  | "model-config"
-  | "model-repository"
-  | "statistics"
-  | "trace"
-  | "logging";
-
-/** For each closed group the header, and the value it must have. */
-export type RestrictedApis = ReadonlyMap<ApiName, { readonly key: string; readonly value: string }>;
 
 /** The answer to a request that lacks its key; undefined when it may pass. */
 export function refusalOf(

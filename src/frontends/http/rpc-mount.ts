@@ -1,7 +1,7 @@
 import type { Elysia } from "elysia";
+import { RPC_APIS } from "../rpc-apis.ts";
 import { HTTP_STATUS } from "../status.ts";
 import type { HttpContext, RpcHandler } from "./http-context.ts";
-import type { ApiName } from "./restricted-apis.ts";
 import { refusalOf } from "./restricted-apis.ts";
 
 /** Paths of the services that browsers may call: gRPC-web, or Connect's own protocol. */
@@ -9,29 +9,6 @@ const RPC_PATHS: readonly string[] = [
   "/inference.GRPCInferenceService/*",
   "/grpc.health.v1.Health/*",
 ];
-
-/** The restricted group of each rpc, so that a closed endpoint has no open twin. Rpcs not named are `inference`. */
-const RPC_APIS: Readonly<Record<string, ApiName>> = {
-  Check: "health",
-  ServerLive: "health",
-  ServerReady: "health",
-  ModelReady: "health",
-  ServerMetadata: "metadata",
-  ModelMetadata: "metadata",
-  ModelConfig: "model-config",
-  ModelStatistics: "statistics",
-  RepositoryIndex: "model-repository",
-  RepositoryModelLoad: "model-repository",
-  RepositoryModelUnload: "model-repository",
-  SystemSharedMemoryStatus: "shared-memory",
-  SystemSharedMemoryRegister: "shared-memory",
-  SystemSharedMemoryUnregister: "shared-memory",
-  CudaSharedMemoryStatus: "shared-memory",
-  CudaSharedMemoryRegister: "shared-memory",
-  CudaSharedMemoryUnregister: "shared-memory",
-  TraceSetting: "trace",
-  LogSettings: "logging",
-};
 
 /** Request headers of Connect and gRPC-web clients, beside what a browser allows anyway. */
 const ALLOWED_HEADERS =
@@ -65,6 +42,7 @@ export function mountRpc(app: Elysia, context: HttpContext, handler: RpcHandler)
 function refusal(context: HttpContext, request: Request): Response | undefined {
   if (context.restrictedApis.size === 0) return undefined;
   const rpc = request.url.slice(request.url.lastIndexOf("/") + 1).split("?")[0] ?? "";
+  // An unknown rpc is refused by the handler; until then it counts as what is worth most.
   return refusalOf(context.restrictedApis, RPC_APIS[rpc] ?? "inference", request);
 }
 

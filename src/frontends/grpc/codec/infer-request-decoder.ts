@@ -1,13 +1,16 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { type ModelInferRequest, ModelInferRequestSchema } from "#gen/inference/grpc_service_pb.ts";
 import { InferenceError } from "../../../base/error.ts";
+import { RequestMemo } from "../../request-memo.ts";
 import {
   formFromMessage,
   type InferRequestForm,
   inputBytesFromMessage,
 } from "./infer-request-form.ts";
 import { layoutOfInferRequest } from "./infer-request-layout.ts";
-import { RequestMemo } from "./request-memo.ts";
+
+/** One memo is for all models. */
+const GENERATION_FORM_COUNT = 512;
 
 /** A request whose model can be looked up; {@link InferRequestDecoder.decode} reads the rest. */
 export interface OpenedInferRequest {
@@ -36,7 +39,7 @@ export interface DecodedInferRequest {
  * answered as such whatever else is wrong with it. A form that was met before costs one look-up instead of a decoding.
  */
 export class InferRequestDecoder {
-  readonly #forms = new RequestMemo<InferRequestForm>();
+  readonly #forms = new RequestMemo<InferRequestForm>(GENERATION_FORM_COUNT);
 
   /**
    * @param bytes borrowed until the request has ended: its inputs are views of them.

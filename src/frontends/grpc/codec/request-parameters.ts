@@ -5,6 +5,7 @@ import {
   type Parameters,
   type ParameterValue,
 } from "../../../core/request/request-signature.ts";
+import { RESERVED_PARAMETER_PREFIX } from "../../reserved-parameters.ts";
 
 /** What the `parameters` of a request say: those the server knows, and custom ones for the model. */
 export interface RequestParameters {
@@ -24,7 +25,6 @@ export type ParameterMap = Readonly<Record<string, InferParameter>>;
 
 type Choice = InferParameter["parameterChoice"];
 
-const RESERVED_PREFIX = "triton_";
 const CUSTOM_KINDS = "bool_param, int64_param, string_param or double_param";
 
 function refuseKind(name: string, expected: string): never {
@@ -96,10 +96,10 @@ export function readRequestParameters(map: ParameterMap): RequestParameters {
     else if (name === "timeout") read.timeoutMicroseconds = timeoutOf(name, choice);
     else if (name === "triton_enable_empty_final_response") {
       read.wantsEmptyFinalResponse = booleanOf(name, choice);
-    } else if (name.startsWith(RESERVED_PREFIX)) {
+    } else if (name.startsWith(RESERVED_PARAMETER_PREFIX)) {
       throw new InferenceError(
         "INVALID_ARG",
-        `parameter keys starting with '${RESERVED_PREFIX}' are reserved for Triton usage; got '${name}', ` +
+        `parameter keys starting with '${RESERVED_PARAMETER_PREFIX}' are reserved for Triton usage; got '${name}', ` +
           "only 'triton_enable_empty_final_response' is allowed",
       );
     } else custom.set(name, customOf(name, choice));

@@ -2,12 +2,12 @@ import { elementBytesOf } from "../../../base/datatype.ts";
 import { InferenceError } from "../../../base/error.ts";
 import { elementCount } from "../../../base/shape.ts";
 import type { Model } from "../../../core/model/model.ts";
+import { RequestMemo } from "../../request-memo.ts";
 import { latin1Text } from "./byte-text.ts";
 import { readInferHeader } from "./infer-header.ts";
 import { JsonReader } from "./json-reader.ts";
 import { tensorBytesFromJson } from "./json-tensor-reader.ts";
 import { rawBinaryPlan } from "./raw-binary-request.ts";
-import { RequestMemo } from "./request-memo.ts";
 import type { DecodedRequest, RequestPlan } from "./request-plan.ts";
 import { planFromHeader } from "./request-plan.ts";
 

@@ -1,6 +1,7 @@
 import { InferenceError } from "../../../base/error.ts";
 import type { Parameters, ParameterValue } from "../../../core/request/request-signature.ts";
 import { NO_PARAMETERS } from "../../../core/request/request-signature.ts";
+import { RESERVED_PARAMETER_PREFIX } from "../../reserved-parameters.ts";
 import {
   expectKind,
   KIND_WORDS,
@@ -9,19 +10,6 @@ import {
   readUnsignedMember,
 } from "./json-members.ts";
 import type { JsonReader } from "./json-reader.ts";
-
-/** Names that only the server may give a meaning; request headers must not forge them either. */
-export const RESERVED_PARAMETERS: readonly string[] = [
-  "sequence_id",
-  "sequence_start",
-  "sequence_end",
-  "priority",
-  "timeout",
-  "headers",
-  "binary_data_output",
-];
-/** Begin of all names that belong to the server. */
-export const RESERVED_PARAMETER_PREFIX = "triton_";
 
 const MAX_INT64 = 0x7fffffffffffffffn;
 const MIN_INT64 = -0x8000000000000000n;

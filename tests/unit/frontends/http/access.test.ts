@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { ApiName } from "../../../../src/frontends/http/restricted-apis.ts";
 import { isAllowedOrigin } from "../../../../src/frontends/http/rpc-mount.ts";
+import type { ApiName } from "../../../../src/frontends/rpc-apis.ts";
 import { HttpTestServer, readError } from "../../../support/http-test-server.ts";
 import { sumRequest } from "./sum-request.ts";
 
@@ -24,6 +24,8 @@ describe("restricted apis", () => {
     ["logging", "GET", "/v2/logging"],
     ["health", "POST", RPC],
     ["health", "POST", "/grpc.health.v1.Health/Check"],
+    ["health", "POST", "/grpc.health.v1.Health/Watch"],
+    ["health", "POST", "/grpc.health.v1.Health/List"],
     ["inference", "POST", "/inference.GRPCInferenceService/ModelInfer"],
     ["logging", "POST", "/inference.GRPCInferenceService/LogSettings"],
   ];

@@ -1,16 +1,21 @@
-/** Entries of one generation; a memo holds at most twice as many. */
+/** Entries of one generation where nothing else is said; a memo holds at most twice as many. */
 const GENERATION_ENTRY_COUNT = 256;
 /** Longer keys are not kept: they cost more memory than parsing costs time. */
 const MAX_KEY_LENGTH = 4096;
 
 /**
- * Remembers what a request header means, by its text. Bounded: when the newer half is full it becomes the older one
- * and the older one is dropped, so that an entry in use survives and a flood of distinct headers costs at most
- * 2 × 256 entries of 4 KiB.
+ * Remembers what requests of one form mean, by the text or bytes of the form. Bounded: a full generation becomes the
+ * older one and what was older goes, so that an entry in use survives and a flood of distinct forms costs at most two
+ * generations of entries of 4 KiB.
  */
 export class RequestMemo<T> {
+  readonly #generationEntryCount: number;
   #newer = new Map<string, T>();
   #older = new Map<string, T>();
+
+  constructor(generationEntryCount = GENERATION_ENTRY_COUNT) {
+    this.#generationEntryCount = generationEntryCount;
+  }
 
   get(key: string): T | undefined {
     const found = this.#newer.get(key);
@@ -22,7 +27,7 @@ export class RequestMemo<T> {
 
   set(key: string, value: T): void {
     if (key.length > MAX_KEY_LENGTH) return;
-    if (this.#newer.size >= GENERATION_ENTRY_COUNT) {
+    if (this.#newer.size >= this.#generationEntryCount) {
       this.#older = this.#newer;
       this.#newer = new Map();
     }

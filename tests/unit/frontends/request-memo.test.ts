@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { RequestMemo } from "../../../../../src/frontends/http/codec/request-memo.ts";
+import { RequestMemo } from "../../../src/frontends/request-memo.ts";
 
 describe("the memo of request headers", () => {
   test("gives back what it was told", () => {
