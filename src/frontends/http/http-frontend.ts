@@ -1,4 +1,5 @@
 import { InferenceError } from "../../base/error.ts";
+import { closeServer } from "./close-server.ts";
 import { createHttpApp } from "./http-app.ts";
 import type { HttpFrontendOptions } from "./http-context.ts";
 import { HttpContext } from "./http-context.ts";
@@ -11,7 +12,7 @@ export interface HttpFrontend {
   readonly port: number;
   /** From now on the health endpoints say that the server goes down. */
   beginExit(): void;
-  /** Takes no more connections; resolves when every request in hand is answered. Idempotent. */
+  /** Takes no more connections; resolves when every request that has come as a whole is answered. Idempotent. */
   stop(): Promise<void>;
   /** Closes everything at once, answered or not. Idempotent. */
   kill(): Promise<void>;
@@ -50,15 +51,17 @@ export async function startHttpFrontend(options: HttpFrontendOptions): Promise<H
   if (!server?.port) {
     throw new InferenceError("UNAVAILABLE", `cannot listen for HTTP on ${address}:${port}`);
   }
+  let closing: Promise<void> | undefined;
   return {
     address,
     port: server.port,
     beginExit() {
       context.isExiting = true;
     },
-    async stop() {
+    stop() {
       context.isExiting = true;
-      await server.stop(false);
+      closing ??= closeServer(server, () => context.bodies.unsentCount);
+      return closing;
     },
     async kill() {
       await server.stop(true);

@@ -25,6 +25,7 @@ export interface RequestBody {
 export class RequestBodies {
   readonly limits: RequestBodyLimits;
   #inflightBytes = 0;
+  #unsentCount = 0;
 
   constructor(limits: RequestBodyLimits) {
     this.limits = limits;
@@ -33,6 +34,11 @@ export class RequestBodies {
   /** Bytes of bodies that were read and not released. */
   get inflightBytes(): number {
     return this.#inflightBytes;
+  }
+
+  /** Requests whose body is still to come, in whole or in part. */
+  get unsentCount(): number {
+    return this.#unsentCount;
   }
 
   /**
@@ -50,11 +56,14 @@ export class RequestBodies {
     }
     const reservedBytes = Number(declared);
     this.#reserve(reservedBytes);
+    this.#unsentCount++;
     try {
       return { bytes: await request.bytes(), reservedBytes };
     } catch (thrown) {
       this.release(reservedBytes);
       throw clientGone(thrown);
+    } finally {
+      this.#unsentCount--;
     }
   }
 
@@ -102,6 +111,7 @@ export class RequestBodies {
   async #readChunked(stream: ReadableStream<Uint8Array>): Promise<RequestBody> {
     const chunks: Uint8Array[] = [];
     let reservedBytes = 0;
+    this.#unsentCount++;
     try {
       for await (const chunk of stream) {
         if (reservedBytes + chunk.byteLength > this.limits.maxBodyBytes) {
@@ -114,6 +124,8 @@ export class RequestBodies {
     } catch (thrown) {
       this.release(reservedBytes);
       throw thrown instanceof HttpRefusal ? thrown : clientGone(thrown);
+    } finally {
+      this.#unsentCount--;
     }
     const [only] = chunks;
     if (only && chunks.length === 1) return { bytes: only, reservedBytes };

@@ -185,6 +185,28 @@ describe("start and stop", () => {
     await stopping;
   });
 
+  test.each([
+    ["head", "POST /v2/models/add_sub/infer HTTP/1.1\r\nHos"],
+    ["body", "POST /v2/models/add_sub/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"],
+    [
+      "chunked body",
+      "POST /v2/models/add_sub/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+    ],
+  ])("stop does not wait for the rest of a %s", async (_, part) => {
+    const own = await HttpTestServer.start();
+    const closed = Promise.withResolvers<void>();
+    const socket = await Bun.connect({
+      hostname: "127.0.0.1",
+      port: own.frontend.port,
+      socket: { data: () => undefined, close: () => closed.resolve() },
+    });
+    socket.write(part);
+    socket.flush();
+    await Bun.sleep(50);
+    await own.frontend.stop();
+    await closed.promise;
+  });
+
   test("kill ends open requests as cancelled", async () => {
     const own = await HttpTestServer.start();
     const slow = own.planes.add(new HeldModel("slow"));
