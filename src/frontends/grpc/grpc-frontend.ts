@@ -63,8 +63,7 @@ export async function startGrpcFrontend(options: GrpcFrontendOptions): Promise<G
     connection: {
       limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.limits },
       clock: context.clock,
-      onStream: (connection, stream, headers, rawHeaders) =>
-        router.route(stream, headers, rawHeaders, connection.onFrameSent),
+      onStream: (stream, headers, rawHeaders) => router.route(stream, headers, rawHeaders),
     },
   });
   const port = await listener.listen();

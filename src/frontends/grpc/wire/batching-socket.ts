@@ -40,6 +40,7 @@ export class BatchingSocket extends Duplex {
   readonly #connection: ByteConnection;
   #chunks: Uint8Array[] = [];
   #unsentBytes = 0;
+  #bytesWritten = 0;
   /** The system takes no more for now; {@link onDrain} will tell. */
   #isBlocked = false;
   /** The session waits for our "drain". */
@@ -55,6 +56,11 @@ export class BatchingSocket extends Duplex {
     this.remoteAddress = connection.remoteAddress;
   }
 
+  /** Bytes that the session has written. */
+  get bytesWritten(): number {
+    return this.#bytesWritten;
+  }
+
   /** Chunks come by {@link onData}; flow control is the session's. */
   override _read(): void {
     return;
@@ -65,6 +71,7 @@ export class BatchingSocket extends Duplex {
     if (this.#isEnding) return true;
     this.#chunks.push(chunk);
     this.#unsentBytes += chunk.length;
+    this.#bytesWritten += chunk.length;
     if (this.#unsentBytes >= SEND_AT_BYTES) this.#send();
     else if (!this.#isSendDue) {
       this.#isSendDue = true;

@@ -56,13 +56,11 @@ export class CallRouter {
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
-    onFrameSent: () => void,
   ): void {
     // A reset stream emits an error, which would end the process if nobody listened; "close" says all that matters.
     stream.on("error", ignoreStreamError);
     const hot = this.#hasHotPath ? HOT_CALLS.get(headers[":path"] ?? "") : undefined;
     if (!hot || !isPlainGrpc(headers)) {
-      onFrameSent();
       this.#connect(stream, headers, rawHeaders);
       return;
     }
@@ -73,7 +71,7 @@ export class CallRouter {
       if (timeoutText !== undefined && timeoutMs === undefined) refuseTimeout(timeoutText);
       const context = this.#context;
       checkAccess(context.restrictedApis, rpcName, (key) => headers[key]?.toString());
-      const start = { context, budget: this.#budget, stream, headers, timeoutMs, onFrameSent };
+      const start = { context, budget: this.#budget, stream, headers, timeoutMs };
       const call = new Call(start);
       if (call instanceof StreamInferCall) {
         this.#openStreams.add(call);

@@ -45,7 +45,6 @@ export interface ConnectionOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly onStream: (
-    connection: Connection,
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
@@ -57,6 +56,7 @@ const NS_PER_MS = 1e6;
 const IDLE_PING_INTERVAL_MS = 7_200_000;
 /** gRPC spreads the end of old connections by a tenth, so that clients do not come back all at once. */
 const AGE_SPREAD = 0.1;
+const PING_FRAME_BYTES = 17;
 const MAX_TIMER_MS = 0x7fffffff;
 
 function unavailable(message: string): CallStatus {
@@ -74,6 +74,8 @@ export class Connection {
   readonly #timers = new Set<Timer>();
   readonly #openStreams = new Set<ServerHttp2Stream>();
   #lastPingNs: number | undefined;
+  /** Bytes sent by then. */
+  #lastPingSentBytes = 0;
   #pingStrikeCount = 0;
 
   /** One listener for all streams, called on the stream. */
@@ -90,7 +92,7 @@ export class Connection {
     session.on("stream", (stream, headers, _flags, rawHeaders) => {
       this.#openStreams.add(stream);
       stream.on("close", this.#onStreamClose);
-      options.onStream(this, stream, headers, rawHeaders);
+      options.onStream(stream, headers, rawHeaders);
     });
     session.on("ping", () => this.#onPing());
     session.on("error", (error) => {
@@ -100,12 +102,6 @@ export class Connection {
     this.#armKeepalive();
     this.#armAge();
   }
-
-  /** A frame of an answer has gone out: the client's pings are forgiven. */
-  readonly onFrameSent = (): void => {
-    this.#pingStrikeCount = 0;
-    this.#lastPingNs = undefined;
-  };
 
   /** Lets the calls in flight finish and takes no more; the client is told (GOAWAY). */
   close(): void {
@@ -179,16 +175,30 @@ export class Connection {
   #onPing(): void {
     const { limits, clock, logger } = this.#options;
     if (limits.maxPingStrikeCount === 0) return;
+    const session = this.#session;
     const nowNs = clock.nowNs();
+    const sentBytes = session.socket.bytesWritten;
     const isIdle = this.#openStreams.size === 0 && !limits.keepalivePermitWithoutCalls;
     const intervalMs = isIdle ? IDLE_PING_INTERVAL_MS : limits.minRecvPingIntervalMs;
-    const lastNs = this.#lastPingNs;
+    const isEarly =
+      this.#lastPingNs !== undefined && nowNs - this.#lastPingNs < intervalMs * NS_PER_MS;
+    const hasTraffic = !isPingAnswers(sentBytes - this.#lastPingSentBytes);
     this.#lastPingNs = nowNs;
-    if (lastNs === undefined || nowNs - lastNs >= intervalMs * NS_PER_MS) return;
-    if (++this.#pingStrikeCount <= limits.maxPingStrikeCount) return;
+    this.#lastPingSentBytes = sentBytes;
+    if (hasTraffic) this.#pingStrikeCount = 0;
+    else if (isEarly) this.#pingStrikeCount++;
+    if (this.#pingStrikeCount <= limits.maxPingStrikeCount) return;
     logger.verbose(1, "gRPC connection closed: too many pings");
-    const session = this.#session;
     session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM, 0, Buffer.from("too_many_pings"));
     this.destroy(TOO_MANY_PINGS);
   }
+}
+
+/**
+ * Whether between two pings nothing was sent but answers to pings, of which one may be on its way at either end. Clients
+ * measure their bandwidth by pings while data flow, in both directions; those must not count. Data and updates of
+ * windows, the sign of received data, have other lengths.
+ */
+function isPingAnswers(sentBytes: number): boolean {
+  return sentBytes % PING_FRAME_BYTES === 0 && sentBytes <= 2 * PING_FRAME_BYTES;
 }

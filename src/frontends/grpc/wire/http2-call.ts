@@ -26,8 +26,6 @@ export interface CallStart {
   readonly headers: IncomingHttpHeaders;
   /** Time the client gives the call; undefined = for ever. */
   readonly timeoutMs: number | undefined;
-  /** Told of every frame that goes out: gRPC forgives a client's pings then. */
-  readonly onFrameSent: () => void;
 }
 
 /** Why a call takes nothing in just now; bits, since there may be several reasons at once. */
@@ -138,7 +136,6 @@ export abstract class Http2Call implements MessageReceiver, ByteHolder {
     const { stream } = this;
     // A connection that is being ended has answered already.
     if (stream.destroyed || stream.closed || stream.headersSent) return;
-    this.#start.onFrameSent();
     stream.on("wantTrailers", sendOkTrailers);
     stream.respond(RESPONSE_HEADERS, WITH_TRAILERS);
     if (frame.length <= SLICE_BYTES) stream.end(frame);
@@ -149,7 +146,6 @@ export abstract class Http2Call implements MessageReceiver, ByteHolder {
   protected send(frame: Buffer): boolean {
     const { stream } = this;
     if (this.#isOver || stream.destroyed || stream.closed) return true;
-    this.#start.onFrameSent();
     if (!stream.headersSent) {
       stream.on("wantTrailers", () => sendTrailers(stream, this.#status));
       stream.respond(RESPONSE_HEADERS, WITH_TRAILERS);
@@ -161,7 +157,6 @@ export abstract class Http2Call implements MessageReceiver, ByteHolder {
   protected finish(status: CallStatus): void {
     if (this.#isOver) return;
     this.#end();
-    this.#start.onFrameSent();
     this.#status = status;
     const { stream } = this;
     if (!stream.headersSent) refuseCall(stream, status);
