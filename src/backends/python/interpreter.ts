@@ -2,13 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { InferenceError } from "../../base/error.ts";
 import type { OpenModelOptions } from "../../core/backend/backend.ts";
+import type { PythonInterpreter } from "../../core/backend/python-interpreter.ts";
 import { configFromBytes } from "../../core/config/config-bytes.ts";
-
-/** An interpreter and the environment it runs in. */
-export interface PythonInterpreter {
-  readonly python: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
 
 /**
  * The Python of a model: that of its `EXECUTION_ENV_PATH` where the configuration names one, else `python3` on PATH.

@@ -194,12 +194,6 @@ class Channel:
         finally:
             self._stop_reading()
 
-    def view(self, where, offset, size, tail, lease):
-        """The bytes of a tensor that the server sent, as a writable buffer."""
-        if where < 0:
-            return memoryview(tail)[offset : offset + size] if size else bytearray()
-        return lease
-
     def lease(self, where, offset, size, key):
         """A view of a server segment that tells the server when nobody uses it any more."""
         view = np.ndarray.__new__(Lease, (size,), np.uint8, self._segments[where].memory, offset)

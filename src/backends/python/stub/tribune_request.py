@@ -88,20 +88,28 @@ class Server:
             queue.append((response, message["final"]))
 
 
-def received_tensors(channel, entries, names, tail, lease_region, key):
-    """Tensors over the places that the server named. One lease covers all that lie in shared memory."""
-    lease = None
-    if lease_region is not None:
-        where, start, size = lease_region
-        lease = channel.lease(where, start, size, key)
-    tensors = []
-    for index, code, shape, where, offset, size in entries:
-        if where < 0:
-            raw = memoryview(tail)[offset : offset + size] if size else bytearray()
-        else:
-            raw = lease[offset - start : offset - start + size]
-        tensors.append(Tensor._received(names[index] if names is not None else index, code, shape, raw))
-    return tensors
+class ReceivedTensors:
+    """The tensors of one frame. One lease covers all of them that lie in shared memory."""
+
+    __slots__ = ("_tail", "_lease", "_start")
+
+    def __init__(self, channel, tail, region, key):
+        self._tail, self._lease, self._start = tail, None, 0
+        if region is not None:
+            where, self._start, size = region
+            self._lease = channel.lease(where, self._start, size, key)
+
+    def read(self, entries, names=None):
+        """Tensors over the places that the server named; `names` where entries carry indexes into it."""
+        tensors = []
+        for index, code, shape, where, offset, size in entries:
+            if where < 0:
+                raw = memoryview(self._tail)[offset : offset + size] if size else bytearray()
+            else:
+                start = offset - self._start
+                raw = self._lease[start : start + size]
+            tensors.append(Tensor._received(index if names is None else names[index], code, shape, raw))
+        return tensors
 
 
 def received_response(channel, message, tail):
@@ -111,7 +119,7 @@ def received_response(channel, message, tail):
         return InferenceResponse([], TritonError(text, _CODES.index(code)))
     if message.get("o") is None:
         return None
-    tensors = received_tensors(channel, message["o"], None, tail, message.get("l"), message.get("k"))
+    tensors = ReceivedTensors(channel, tail, message.get("l"), message.get("k")).read(message["o"])
     response = InferenceResponse(tensors)
     response._parameters = message.get("p") or "{}"
     return response

@@ -18,7 +18,7 @@ import weakref
 import tribune_request
 import triton_python_backend_utils as pb_utils
 from tribune_channel import Channel, die_with_parent
-from tribune_request import InferenceRequest, InferenceResponse, Responder, TritonError
+from tribune_request import InferenceRequest, InferenceResponse, ReceivedTensors, Responder, TritonError
 
 FINAL = tribune_request.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 RESCHEDULE = tribune_request.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE
@@ -171,10 +171,7 @@ class Stub:
 
     def _requests(self, message, tail):
         requests = []
-        channel, region = self.channel, message.get("l")
-        lease = None
-        if region is not None:
-            lease = channel.lease(region[0], region[1], region[2], message["b"])
+        received = ReceivedTensors(self.channel, tail, message.get("l"), message["b"])
         for entry in message["r"]:
             responder = Responder(entry[0], entry[6])
             self.responders[entry[0]] = responder
@@ -182,15 +179,7 @@ class Stub:
             correlation = request._correlation
             if isinstance(correlation, list):
                 request._correlation = int(correlation[0])
-            inputs = []
-            for index, code, shape, where, offset, size in entry[7]:
-                if where < 0:
-                    raw = memoryview(tail)[offset : offset + size] if size else bytearray()
-                else:
-                    start = offset - region[1]
-                    raw = lease[start : start + size]
-                inputs.append(pb_utils.Tensor._received(self.input_names[index], code, shape, raw))
-            request._inputs = inputs
+            request._inputs = received.read(entry[7], self.input_names)
             requests.append(request)
         return requests
 

@@ -5,6 +5,7 @@ import { InferenceError } from "../../../base/error.ts";
 import type { Logger } from "../../../base/log.ts";
 import type { OpenModelOptions } from "../../backend/backend.ts";
 import type { ExecutionSignature, ModelReport } from "../../backend/backend-model.ts";
+import type { PythonInterpreter } from "../../backend/python-interpreter.ts";
 import { configFromBytes } from "../../config/config-bytes.ts";
 import { configToJson } from "../../config/config-json.ts";
 import { type InstancePlan, instancePlansFrom } from "../../config/instance-plan.ts";
@@ -29,12 +30,6 @@ export interface PythonHostsOptions {
   readonly isAutoCompleteOn: boolean;
   /** The interpreter of a model: a name on PATH or a path. Builds its environment where it asks for one. */
   readonly interpreterOf: (options: OpenModelOptions, logger: Logger) => Promise<PythonInterpreter>;
-}
-
-/** An interpreter and what its environment needs. */
-export interface PythonInterpreter {
-  readonly python: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** Settings of `--backend-config=python,…`. @see reference of Triton's Python backend. */
