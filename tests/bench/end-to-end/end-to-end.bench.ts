@@ -15,7 +15,10 @@ const CONCURRENCIES = [1, 8, 32] as const;
 const WINDOW_MS = Number(process.env["BENCH_WINDOW_MS"] ?? "1500");
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? "2");
 
-const WARM_UP_MS = 1000;
+const WARM_UP_MS = 400;
+
+/** perf_analyzer takes fewer than three windows for a failed measurement. */
+const WINDOW_COUNT = 3;
 
 interface Cell {
   readonly model: string;
@@ -72,18 +75,18 @@ async function measure(
   concurrency: number,
 ): Promise<Cell> {
   const csv = join(work, "cell.csv");
-  const analyze = (windowMs: number, windowCount: number): void =>
+  const analyze = (windowMs: number): void =>
     run([
       join(import.meta.dir, "perf_analyzer.sh"),
       ...["-m", model, "-i", protocol, "-u", `127.0.0.1:${portOf(server, protocol)}`],
       ...["--concurrency-range", String(concurrency), "-b", "1", "--sync", "-f", csv],
-      ...["-p", String(windowMs), "-r", String(windowCount), "-s", "1000", "--percentile", "50"],
+      ...["-p", String(windowMs), "-r", String(WINDOW_COUNT), "-s", "1000", "--percentile", "50"],
     ]);
   // The first seconds of a path are its compilation; a server that has run for a minute has it behind it.
-  analyze(WARM_UP_MS, 1);
+  analyze(WARM_UP_MS);
   const before = await totals(server, model);
   const cpuBefore = server.cpuMicroseconds();
-  analyze(WINDOW_MS, 3);
+  analyze(WINDOW_MS);
   const cpu = server.cpuMicroseconds() - cpuBefore;
   const after = await totals(server, model);
   const requests = after.success - before.success;
